@@ -185,7 +185,7 @@ def _campaign(rows: Sequence[dict[str, Any]]) -> list[str]:
     text = (
         f"`sojourn paper gong table1`, one reading of its default round-trip time: {one['runs']} runs of 60 simulated "
         f"seconds at 0.25 to 10 Mbit/s, datasets written, shortest of several rounds. The Dask cluster runs "
-        f"already when its time begins, with the settings of `--cluster local:N`; its processor time includes its start."
+        "already when its time begins, with the settings of `--cluster local:N`; its processor time includes its start."
     )
     return [
         text,

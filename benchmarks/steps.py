@@ -145,10 +145,10 @@ STEPS = (
     ),
     (
         (
-            "What few links have (classes, rows of packets, policers, shapers, grants, framing, noise, random loss) lies in "
-            "one box, which a link looks for once. A link's meter counts what waits from what comes and goes, and asks "
-            "no discipline. A packet that has been sent goes from the wire to its line in one piece. Disciplines are "
-            "jumped to, and save no registers for each other."
+            "What few links have (classes, rows of packets, policers, shapers, grants, framing, noise, random loss) "
+            "lies in one box, which a link looks for once. A link's meter counts what waits from what comes and "
+            "goes, and asks no discipline. A packet that has been sent goes from the wire to its line in one piece. "
+            "Disciplines are jumped to, and save no registers for each other."
         ),
         "1,306",
         "RED 1,866 after 2,009, FQ-CoDel 2,098 after 2,203",
@@ -160,18 +160,18 @@ STEPS = (
     ),
     (
         (
-            "CoDel looks at the packet at the head, and takes it once it is known what becomes of it: it was copied four times. "
-            "CAKE looks a queue up once for each packet"
+            "CoDel looks at the packet at the head, and takes it once it is known what becomes of it: it was copied "
+            "four times. CAKE looks a queue up once for each packet"
         ),
         "-",
         "CoDel 1,764 after 1,786, FQ-CoDel 2,038 after 2,094, CAKE 2,573 after 2,882 with the next step",
     ),
     (
         (
-            "Sender and receiver: one number says whether an acknowledgement is the usual one, the window is asked before all "
-            "else, the acknowledgement is written in one piece, records of segments lie in such a ring, too. Where losses "
-            "are about, mere duplicates take a short way, a segment goes on the short way in a repair as well, and a "
-            "receiver stays on it across gaps"
+            "Sender and receiver: one number says whether an acknowledgement is the usual one, the window is asked "
+            "before all else, the acknowledgement is written in one piece, records of segments lie in such a ring, "
+            "too. Where losses are about, mere duplicates take a short way, a segment goes on the short way in a "
+            "repair as well, and a receiver stays on it across gaps"
         ),
         "1,219",
         (
@@ -181,28 +181,30 @@ STEPS = (
     ),
     (
         (
-            "Flows with rate samples and pacing take the short ways, too, and BBR keeps the window that it aims at with the "
-            "numbers from which it follows. LEDBAT and its variants round by conversion and keep GAIN with its base delay. "
-            "Nimbus looks at its spectrum last"
+            "Flows with rate samples and pacing take the short ways, too, and BBR keeps the window that it aims at "
+            "with the numbers from which it follows. LEDBAT and its variants round by conversion and keep GAIN with "
+            "its base delay. Nimbus looks at its spectrum last"
         ),
         "1,228",
         (
-            "BBR 2,382 after 3,038, LEDBAT 1,539 after 1,724, LEDBAT++ 1,466 after 1,677, libutp 1,573 after 1,784, Nimbus "
-            "3,210 after 5,126"
+            "BBR 2,382 after 3,038, LEDBAT 1,539 after 1,724, LEDBAT++ 1,466 after 1,677, libutp 1,573 after 1,784, "
+            "Nimbus 3,210 after 5,126"
         ),
     ),
     (
         (
-            "What few flows ever have (a request, what had happened when measuring began, a receiver that steers) leaves the "
-            "flow, which has 864 B after 896. A ring grows where it lies: its entries are copied behind themselves"
+            "What few flows ever have (a request, what had happened when measuring began, a receiver that steers) "
+            "leaves the flow, which has 864 B after 896. A ring grows where it lies: its entries are copied behind "
+            "themselves"
         ),
         "1,228",
         "10,000 flows with own RTTs, 6 s, where growth is the peak: 73.5 MB after 83.6; no gain in a long run",
     ),
     (
         (
-            "Campaigns: the plan loads no Matplotlib, rows are made without those of flows, parts are compressed by Snappy, "
-            "long batches run first, a cluster gets all batches in one message and its workers run without Dask's profiler"
+            "Campaigns: the plan loads no Matplotlib, rows are made without those of flows, parts are compressed by "
+            "Snappy, long batches run first, a cluster gets all batches in one message and its workers run without "
+            "Dask's profiler"
         ),
         "-",
         "0.6 s of processor time before the first run are 0.15 s, rows and parts of 3,840 runs 0.6 s after 1.2 s",
@@ -214,14 +216,14 @@ STEPS = (
     ),
     (
         (
-            "Looked at and left, for many flows: free places on lines taken last in, first out; exits kept with the packet "
-            "ahead; sojourn times told to flows 256 at once; links of places apart from packets; an agenda that stops "
-            "early; the next event's flow touched ahead of time"
+            "Looked at and left, for many flows: free places on lines taken last in, first out; exits kept with the "
+            "packet ahead; sojourn times told to flows 256 at once; links of places apart from packets; an agenda "
+            "that stops early; the next event's flow touched ahead of time"
         ),
         "-",
         (
-            "within noise over 60 s, or equal RTTs 7 to 14 % slower (the first), or own RTTs 4 to 6 % slower (the last). "
-            "With all memory in huge pages 10,000 flows with own RTTs take 9 % less time"
+            "within noise over 60 s, or equal RTTs 7 to 14 % slower (the first), or own RTTs 4 to 6 % slower (the "
+            "last). With all memory in huge pages 10,000 flows with own RTTs take 9 % less time"
         ),
     ),
     (
@@ -238,8 +240,8 @@ STEPS = (
         "Looked at and left: BBR's timers",
         "-",
         (
-            "1.2 events of a timer for each packet: heap, dispatch and what that sends are a third of its time. Timers that "
-            "go off too early are events of the record, so they cannot go without changing it"
+            "1.2 events of a timer for each packet: heap, dispatch and what that sends are a third of its time. "
+            "Timers that go off too early are events of the record, so they cannot go without changing it"
         ),
     ),
 )
