@@ -1,15 +1,18 @@
 """Measures how fast Sojourn is and writes docs/performance.md; `make bench` runs it.
 
-python -m benchmarks.bench            # measure, keep the raw numbers, write the page (about five minutes)
-python -m benchmarks.bench --quick    # one round of everything, to see that it works; nothing is written
-python -m benchmarks.bench --count    # count the instructions of the disciplines (some minutes, needs valgrind)
-python -m benchmarks.bench --media    # measure the media that stations share again, and write the page with them
-python -m benchmarks.bench --render   # write the page again from the raw numbers
+python -m benchmarks.bench                  # measure, keep the raw numbers, write the page (about five minutes)
+python -m benchmarks.bench --quick          # one round of everything, to see that it works; nothing is written
+python -m benchmarks.bench --count          # count the instructions of the disciplines (some minutes, needs valgrind)
+python -m benchmarks.bench --only media     # measure the media that stations share again, and write the page with them
+python -m benchmarks.bench --only hotspots  # the same of where the time goes
+python -m benchmarks.bench --only workers   # a million runs on 64 processes that rest (12 GB of memory)
+python -m benchmarks.bench --render         # write the page again from the raw numbers
 """
 
 import argparse
 import shutil
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import sojourn
@@ -27,6 +30,7 @@ from benchmarks import (
     scaling,
     startup,
     targets_page,
+    workers,
 )
 from benchmarks.common import Document, load, save, say, write_page
 from benchmarks.peers.packages import install, package_version
@@ -43,14 +47,15 @@ def main() -> int:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--render", action="store_true", help="only write the page, from the numbers of the last run")
     how.add_argument("--count", action="store_true", help="only count the instructions of the disciplines")
-    how.add_argument("--media", action="store_true", help="only measure the media that stations share")
+    how.add_argument("--only", choices=PARTS, help="only measure this part again, beside the numbers of the last run")
     how.add_argument("--quick", action="store_true", help="one round; print the page instead of writing it")
     arguments = parser.parse_args()
     try:
         if arguments.count:
             return count()
-        if arguments.media:
-            return only_media()
+        if arguments.only:
+            write(measure_part(arguments.only))
+            return 0
         if arguments.render:
             write(load("performance"))
             return 0
@@ -77,12 +82,14 @@ def measure(*, quick: bool) -> dict[str, Any]:
     return {
         "machine": where,
         "campaign": campaign,
+        # Too large for every run.
+        "workers": load("performance").get("workers"),
         "comparison": comparison.compare(have, 1 if quick else ROUNDS),
         "bare": bare.measure() if looped else None,
         "scaling": scaling.cost_per_packet(1 if quick else SCALING_REPEATS),
         "idle": scaling.memory_of_an_idle_flow(),
         "large": scaling.large(),
-        "media": {"machine": where, "rows": media.measure(1 if quick else ROUNDS)},
+        "media": the_media(1 if quick else ROUNDS),
         "queues": queues.measure() if counted else None,
         "kinds": kinds.measure(1 if quick else KINDS_ROUNDS),
         "startup": startup.measure(),
@@ -101,13 +108,35 @@ def count() -> int:
     return 0
 
 
-def only_media() -> int:
-    """Measure the media that stations share, beside the other numbers of the last run."""
+def the_media(rounds: int) -> Document:
+    """Return what the media that stations share cost, and where."""
     child.stay_on_one_core()
-    document = {**load("performance"), "media": {"machine": machine.describe(), "rows": media.measure(ROUNDS)}}
+    return {"machine": machine.describe(), "rows": media.measure(rounds)}
+
+
+def the_workers() -> Document:
+    """Return what a million runs on many workers cost, and where."""
+    return {"machine": machine.describe(), **workers.measure()}
+
+
+def the_hotspots() -> dict[str, Any] | None:
+    """Return where the time goes, where that can be seen."""
+    return hotspots.measure() if hotspots.build() else None
+
+
+PARTS: dict[str, Callable[[], Any]] = {
+    "media": lambda: the_media(ROUNDS),
+    "workers": the_workers,
+    "hotspots": the_hotspots,
+}
+"""What can be measured alone."""
+
+
+def measure_part(part: str) -> Document:
+    """Measure one part again and keep it beside the numbers of the last run; all of them."""
+    document = {**load("performance"), part: PARTS[part]()}
     save("performance", document)
-    write(document)
-    return 0
+    return document
 
 
 def write(document: Document) -> None:

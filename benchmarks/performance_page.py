@@ -26,6 +26,7 @@ def render(document: Document, instructions: Document, earlier: Document) -> str
         *before.section(document, earlier),
         "## Campaigns",
         *_campaign(document["campaign"]),
+        *_workers(document.get("workers")),
         "## Many flows",
         *_scaling(document["scaling"], document["idle"]),
         *_large(document.get("large")),
@@ -190,6 +191,21 @@ def _campaign(rows: Sequence[dict[str, Any]]) -> list[str]:
     return [
         text,
         table(["Jobs", "Where", "Wall time, s", "Processor time, s", "Runs per second", "Times one job"], lines),
+    ]
+
+
+def _workers(swept: dict[str, Any] | None) -> list[str]:
+    if swept is None:
+        return []
+    loss = swept["wall_s"] / swept["best_s"] - 1
+    return [
+        paragraph(f"""Is the scheduler the limit where there are many workers? {swept["runs"]:,} runs of that campaign are
+            {swept["batches"]:,} batches, each {swept["batch_s"]:.2f} s of one processor. On {swept["workers"]} processes of
+            a Dask cluster on this machine that rest for so long, and answer with the tables of a batch, the sweep takes
+            {swept["wall_s"]:.0f} s with its dataset. {swept["best_s"]:.0f} s would be the least: {100 * loss:.0f} % are
+            lost. Scheduler, client and the writing of parts use {swept["cpu_s"]:.0f} s of one processor. Measured by
+            `python -m benchmarks.bench --only workers` at commit {swept["machine"]["commit"]} on
+            {swept["machine"]["cpu"]}, {swept["machine"]["cores"]} cores."""),
     ]
 
 
