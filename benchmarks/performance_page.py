@@ -199,9 +199,10 @@ def _workers(swept: dict[str, Any] | None) -> list[str]:
         return []
     loss = swept["wall_s"] / swept["best_s"] - 1
     return [
-        paragraph(f"""Is the scheduler the limit where there are many workers? {swept["runs"]:,} runs of that campaign are
-            {swept["batches"]:,} batches, each {swept["batch_s"]:.2f} s of one processor. On {swept["workers"]} processes of
-            a Dask cluster on this machine that rest for so long, and answer with the tables of a batch, the sweep takes
+        paragraph(f"""Is the scheduler the limit where there are many workers? {swept["runs"]:,} runs of that
+            campaign are {swept["batches"]:,} batches, each {swept["batch_s"]:.2f} s of one processor. On
+            {swept["workers"]} processes of a Dask cluster on this machine that rest for so long, and answer with the
+            tables of a batch, the sweep takes
             {swept["wall_s"]:.0f} s with its dataset. {swept["best_s"]:.0f} s would be the least: {100 * loss:.0f} % are
             lost. Scheduler, client and the writing of parts use {swept["cpu_s"]:.0f} s of one processor. Measured by
             `python -m benchmarks.bench --only workers` at commit {swept["machine"]["commit"]} on
