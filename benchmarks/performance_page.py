@@ -198,13 +198,15 @@ def _workers(swept: dict[str, Any] | None) -> list[str]:
     if swept is None:
         return []
     loss = swept["wall_s"] / swept["best_s"] - 1
+    most = swept["workers"] * swept["best_s"] / swept["cpu_s"]
     return [
         paragraph(f"""Is the scheduler the limit where there are many workers? {swept["runs"]:,} runs of that
             campaign are {swept["batches"]:,} batches, each {swept["batch_s"]:.2f} s of one processor. On
             {swept["workers"]} processes of a Dask cluster on this machine that rest for so long, and answer with the
-            tables of a batch, the sweep takes {swept["wall_s"]:.0f} s with its dataset. {swept["best_s"]:.0f} s would be the least: {100 * loss:.0f} % are
-            lost. Scheduler, client and the writing of parts use {swept["cpu_s"]:.0f} s of one processor, so they
-            would be the limit from about {swept["workers"] * swept["best_s"] / swept["cpu_s"]:.0f} workers on.
+            tables of a batch, the sweep takes {swept["wall_s"]:.0f} s with its dataset.
+            {swept["best_s"]:.0f} s would be the least: {100 * loss:.0f} % are lost. Scheduler, client and the writing
+            of parts use {swept["cpu_s"]:.0f} s of one processor, so they would be the limit from about
+            {most:.0f} workers on.
             Measured by `python -m benchmarks.bench --only workers` at commit {swept["machine"]["commit"]} on
             {swept["machine"]["cpu"]}, {swept["machine"]["cores"]} cores."""),
     ]
