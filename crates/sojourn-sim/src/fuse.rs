@@ -58,8 +58,8 @@ impl Answering {
         self.possible
             && !rtt.is_zero()
             && !self.rtts.contains(&sharing_the_way_back(rtt))
-            // A transfer's end is the receiver's to see.
-            && matches!(group.traffic, Traffic::Bulk { size_bytes: None } | Traffic::OnOff { .. })
+            // A transfer's end is the receiver's to see, and so is what comes too late for a connection that another has replaced.
+            && matches!(group.traffic, Traffic::Bulk { size_bytes: None } | Traffic::OnOff { fresh: false, .. })
             && options(group).ack_every == 1
             && group.host.is_none_or(|host| host.receive_offload.is_zero())
     }
