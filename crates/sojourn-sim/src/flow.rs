@@ -394,6 +394,15 @@ impl Flow {
         }
     }
 
+    /// Whether it is known to have nothing more to send at an instant at which it has just sent something.
+    #[inline]
+    pub fn is_spent(&mut self, now: Time) -> bool {
+        match &mut self.endpoints {
+            Endpoints::Transport(sender, _) => sender.is_spent(now),
+            Endpoints::Datagrams(_) | Endpoints::Padding(_) => false,
+        }
+    }
+
     /// Whether the receiver has all that the application has supplied.
     #[inline]
     pub fn has_all(&self) -> bool {

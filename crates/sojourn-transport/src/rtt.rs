@@ -14,6 +14,8 @@ pub struct RttEstimator {
     variance: Span,
     max: Span,
     backoff: u32,
+    /// What follows from all that: asked for with each acknowledgement, where only one in a round trip may give a sample.
+    timeout: Span,
     /// Where the variance is made of it.
     peak: Option<Box<Peak>>,
 }
@@ -38,7 +40,7 @@ const AFTER_LOST_SYN: Span = Span::from_secs(3);
 impl RttEstimator {
     /// An estimator without samples.
     pub fn new(constants: Arc<Constants>) -> RttEstimator {
-        RttEstimator {
+        let mut estimator = RttEstimator {
             peak: constants.rto.peak.then(Box::default),
             constants,
             smoothed: Span::ZERO,
@@ -46,7 +48,10 @@ impl RttEstimator {
             min: Span::MAX,
             max: Span::ZERO,
             backoff: 0,
-        }
+            timeout: Span::ZERO,
+        };
+        estimator.renew_timeout();
+        estimator
     }
 
     /// Notes a round-trip time for the extremes only; the timeout keeps its value.
@@ -58,9 +63,15 @@ impl RttEstimator {
 
     /// Takes a sample (RFC 6298 equations 2.2 and 2.3), which also ends the back-off (Karn). All below segment `first` is
     /// acknowledged, all below `next` was sent.
-    #[inline]
+    #[inline(never)]
     pub fn sample(&mut self, rtt: Span, first: u32, next: u32) {
         self.backoff = 0;
+        self.smooth(rtt, first, next);
+        self.renew_timeout();
+    }
+
+    #[inline]
+    fn smooth(&mut self, rtt: Span, first: u32, next: u32) {
         if self.smoothed.is_zero() {
             self.smoothed = rtt;
             self.variance = rtt / 2;
@@ -114,16 +125,23 @@ impl RttEstimator {
         self.backoff = 0;
         let rto = &mut Arc::make_mut(&mut self.constants).rto;
         rto.initial = rto.initial.max(AFTER_LOST_SYN);
+        self.renew_timeout();
     }
 
     /// Doubles the timeout (RFC 6298 rule 5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+        self.renew_timeout();
     }
 
     /// The retransmission timeout, with its back-off.
     #[inline]
     pub fn timeout(&self) -> Span {
+        self.timeout
+    }
+
+    #[inline]
+    fn renew_timeout(&mut self) {
         let RtoOptions { initial, min, max, floor_on_variance, clock, tick, .. } = self.constants.rto;
         let base = if self.smoothed.is_zero() {
             initial
@@ -136,7 +154,7 @@ impl RttEstimator {
             0 => base,
             nanos => Span::from_nanos(base.as_nanos().div_ceil(nanos) * nanos),
         };
-        (base * (1 << self.backoff)).min(max)
+        self.timeout = (base * (1 << self.backoff)).min(max);
     }
 
     /// What it shares with others.

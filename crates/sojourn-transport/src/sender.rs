@@ -46,6 +46,7 @@ use sojourn_core::{Optional, Span, Stream, Time};
 use std::hint::select_unpredictable;
 use undo::Undo;
 use usage::Usage;
+use usual::Beyond;
 
 /// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
 pub(crate) const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
@@ -164,6 +165,8 @@ pub struct Sender {
     bursts: Option<Box<Bursts>>,
     short: Option<Box<Short>>,
     window_limited: bool,
+    /// What is known of the next segment to be sent, until somebody asks.
+    beyond: Beyond,
     usage: Usage,
     idle: Idle,
     /// No further ECN response before this segment is acknowledged: the first that may carry CWR.
@@ -236,6 +239,7 @@ impl Sender {
             bursts: None,
             short,
             window_limited: false,
+            beyond: Beyond::Unknown,
             usage: Usage::new(options.used_for_round_trip),
             idle: Idle::new(options.idle),
             ecn_recover: Optional::NONE,

@@ -171,6 +171,7 @@ impl World {
                 break;
             }
             let Some(next) = next_outgoing(flow, now) else { break };
+            let is_last = flow.host.is_none() && flow.is_spent(now);
             let packet = flow.packet_out(index as u32, next, now);
             if let Some(log) = &mut self.ends {
                 log.add_sent(&packet, now);
@@ -181,6 +182,9 @@ impl World {
                     let (entrance, line) = flow.way_in(flow.direction);
                     self.enter(entrance, line, &packet);
                 }
+            }
+            if is_last {
+                break;
             }
         }
     }

@@ -18,6 +18,18 @@ pub(super) struct Usual {
     sent: Time,
 }
 
+/// What is known of a segment beyond the one that has just been sent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Beyond {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// The window has no room for it.
+    Full,
+    /// Pacing lets it go later.
+    Paced,
+}
+
 /// Whether a sender with `options` can have usual acknowledgements: no loss detection by time, no window that follows what is
 /// delivered. What else lets segments go than the window takes that away too: pauses, bursts, a receiver that
 /// steers.
@@ -119,6 +131,26 @@ impl Sender {
         let next = self.board.next();
         self.send_new(next, now);
         self.pace(now, window);
+        // One more is in flight now, so it is known what the next call finds.
+        self.beyond = if f64::from(flight + 2) > window {
+            Beyond::Full
+        } else if now < self.next_send_at {
+            Beyond::Paced
+        } else {
+            Beyond::Unknown
+        };
         Some(Choice::New(next))
+    }
+
+    /// Whether [`poll_transmit`](Sender::poll_transmit) gives nothing more at the instant at which it has just given something,
+    /// as far as that is known already. If so, what it does then has been done.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn is_spent(&mut self, now: Time) -> bool {
+        match std::mem::take(&mut self.beyond) {
+            Beyond::Unknown => return false,
+            Beyond::Full => self.on_window_limited(now),
+            Beyond::Paced => {}
+        }
+        true
     }
 }
