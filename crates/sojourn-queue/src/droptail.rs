@@ -105,19 +105,26 @@ impl<B: Copy> DropTail<B> {
     }
 }
 
-impl<B: Copy> Discipline<B> for DropTail<B> {
+impl<B: Copy> DropTail<B> {
+    /// The packet arrives that lies at `packet`: from there it is copied once.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
-        while self.drop_head && !self.has_room_for(&packet) {
+    pub(crate) fn admit<S: Sink<B>>(&mut self, packet: &Packet<B>, now: Time, sink: &mut S) {
+        while self.drop_head && !self.has_room_for(packet) {
             let Some(oldest) = self.queue.pop() else { break };
             sink.dropped(&oldest, DropReason::Overflow);
         }
-        if self.has_room_for(&packet) {
-            self.queue.push(packet);
+        if self.has_room_for(packet) {
+            self.queue.push_now(packet, now);
         } else {
-            sink.dropped(&packet, DropReason::Overflow);
+            sink.dropped(&Packet { enqueued: now, ..*packet }, DropReason::Overflow);
         }
+    }
+}
+
+impl<B: Copy> Discipline<B> for DropTail<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+        self.admit(&packet, now, sink);
     }
 
     #[cfg_attr(not(target_family = "wasm"), inline(always))]

@@ -3,7 +3,7 @@
 use crate::{DropReason, LinkProperties, Packet, Sink};
 use alloc::format;
 use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
-use sojourn_core::{Amount, Ring};
+use sojourn_core::{Amount, Ring, Time};
 
 /// Packets in order of arrival, with their bytes counted.
 #[derive(Debug)]
@@ -46,13 +46,20 @@ impl<B: Copy> Fifo<B> {
         self.packets.push(&packet);
     }
 
+    /// Adds a packet that lies elsewhere and is enqueued now.
+    #[inline]
+    pub(crate) fn push_now(&mut self, packet: &Packet<B>, now: Time) {
+        self.bytes += u64::from(packet.bytes);
+        self.packets.make_room(packet);
+        self.packets.push_into_room(Packet { enqueued: now, ..*packet });
+    }
+
     /// Takes the packet at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet<B>> {
-        let packet = *self.packets.front()?;
-        self.packets.remove_first();
-        self.bytes -= u64::from(packet.bytes);
-        Some(packet)
+        // Counted first, so that nothing comes between the packet and whoever takes it.
+        self.bytes -= u64::from(self.packets.front()?.bytes);
+        self.packets.pop()
     }
 }
 

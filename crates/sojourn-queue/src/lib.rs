@@ -148,20 +148,36 @@ macro_rules! disciplines {
             }
         }
 
+        impl<B: Body> Queue<B> {
+            /// As [`enqueue`](Discipline::enqueue), of a packet that lies elsewhere.
+            #[inline]
+            pub fn admit<S: Sink<B>>(&mut self, packet: &Packet<B>, now: Time, sink: &mut S) {
+                match self {
+                    Queue::DropTail(queue) => queue.admit(packet, now, sink),
+                    queue => queue.enqueue_managed(*packet, now, &mut AnySink(sink)),
+                }
+            }
+
+            /// As [`dequeue`](Discipline::dequeue), of a packet that goes to `to`.
+            #[inline]
+            pub fn give<S: Sink<B>>(&mut self, to: &mut Option<Packet<B>>, now: Time, sink: &mut S) {
+                match self {
+                    Queue::DropTail(queue) => *to = queue.dequeue(now, sink),
+                    queue => *to = queue.dequeue_managed(now, &mut AnySink(sink)),
+                }
+            }
+        }
+
         impl<B: Body> Discipline<B> for Queue<B> {
             #[inline]
             fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
-                match self {
-                    Queue::DropTail(queue) => queue.enqueue(packet, now, sink),
-                    queue => queue.enqueue_managed(packet, now, &mut AnySink(sink)),
-                }
+                self.admit(&packet, now, sink);
             }
             #[inline]
             fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
-                match self {
-                    Queue::DropTail(queue) => queue.dequeue(now, sink),
-                    queue => queue.dequeue_managed(now, &mut AnySink(sink)),
-                }
+                let mut packet = None;
+                self.give(&mut packet, now, sink);
+                packet
             }
             #[inline]
             fn next_bytes(&self) -> Option<u32> {

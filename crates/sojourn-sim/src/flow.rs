@@ -10,7 +10,7 @@ use sojourn_traffic::TrainEnd;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
 use sojourn_transport::{
-    Arrival, Block, EcnFlags, MAX_BLOCKS, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue,
+    Arrival, Block, EcnFlags, MAX_BLOCKS, PlainAck, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue,
 };
 use std::ops::Sub;
 
@@ -370,6 +370,21 @@ impl Flow {
             self.counts.delivered_bytes += u64::from(payload_bytes);
         }
         arrival
+    }
+
+    /// The same where the receiver answers with no more than every acknowledgement says; `None` where it may say more, and nothing
+    /// has changed.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn answer_plainly(&mut self, packet: &Packet, at: Time) -> Option<PlainAck> {
+        if packet.body.kind != SegmentKind::Data {
+            return None;
+        }
+        let ack = self.receiver().on_next(&packet.body, packet.ecn == Ecn::Ce, at)?;
+        self.counts.left += 1;
+        self.counts.entered += 1;
+        self.counts.on_delay(at.since(packet.body.stamp));
+        self.counts.delivered_bytes += u64::from(packet.bytes - self.header_bytes);
+        Some(ack)
     }
 
     /// The receiver gets a packet at `at` that it answers at once, on a way on which nothing can delay the answer.

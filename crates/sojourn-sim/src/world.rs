@@ -146,7 +146,7 @@ impl World {
     }
 
     /// A link has sent a packet, or its discipline wants to be asked again.
-    #[inline(never)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn on_sent(&mut self, index: usize, at: Time) {
         self.events += 1;
         let first_line_slot = self.line_slot(0);
@@ -356,13 +356,18 @@ impl World {
     fn on_answered(&mut self, line: usize, back: Span) {
         let packet = self.lines.first(line);
         let index = packet.flow as usize;
-        if packet.body.kind.travels_back() {
+        let plain = self.flows[index].answer_plainly(packet, self.now - back);
+        if plain.is_none() && packet.body.kind.travels_back() {
             let packet = self.leave_line(line);
             return self.on_answer(index, &packet.body);
         }
         self.events += 1;
         if let Some(log) = &mut self.ends {
             log.add_received(packet, self.now - back);
+        }
+        if let Some(ack) = plain {
+            self.forget_first(line);
+            return self.on_plain_answer(index, &ack);
         }
         let arrival = self.flows[index].answer(packet, self.now - back);
         self.forget_first(line);

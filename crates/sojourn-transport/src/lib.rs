@@ -23,5 +23,5 @@ pub use host::{ByteLimit, SmallQueue};
 pub use options::{DESCRIPTOR, Detection, Ect, Options};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;
-pub use segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
+pub use segment::{Block, EcnFlags, MAX_BLOCKS, PlainAck, Segment, SegmentKind};
 pub use sender::{AfterIdle, BurstLimits, Reducing, Sender, SenderCounts, Transmit, Undoing};

@@ -18,7 +18,7 @@ mod tests;
 
 use crate::accecn::{Ability, Counts, Held};
 use crate::options::{Constants, Options, at_tick};
-use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
+use crate::segment::{Block, EcnFlags, MAX_BLOCKS, PlainAck, Segment, SegmentKind};
 #[cfg(feature = "rledbat")]
 use crate::sender::Sender;
 use crate::steering::{self, Steering};
@@ -228,6 +228,21 @@ impl Receiver {
         if let Some(counts) = &mut self.counts {
             counts.on_bytes(ecn, bytes);
         }
+    }
+
+    /// A data segment arrived, `marked` if it carries CE. What [`on_data`](Receiver::on_data) answers where it is the next one,
+    /// nothing is missing, and the answer tells nothing else; `None` where that must be asked, and nothing has changed.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn on_next(&mut self, segment: &Segment, marked: bool, now: Time) -> Option<PlainAck> {
+        if !self.is_plain || segment.number != self.next || self.has_gap | self.echo | marked {
+            return None;
+        }
+        debug_assert!(self.pending == 0 && self.deadline == Time::NEVER && self.counts.is_none());
+        self.delay_nanos = self.delay_of(segment, now);
+        self.stamp = segment.stamp;
+        self.next += 1;
+        self.last_acked = self.next;
+        Some(PlainAck { number: self.next, stamp: self.stamp, delay_nanos: self.delay_nanos })
     }
 
     /// A data segment arrived, `marked` if it carries CE.

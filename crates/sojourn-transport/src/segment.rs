@@ -113,6 +113,24 @@ pub struct Segment {
     pub sack: [Block; MAX_BLOCKS],
 }
 
+/// What every acknowledgement says. Nearly all say no more: no SACK blocks, no flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlainAck {
+    /// The next number expected.
+    pub number: u32,
+    /// The echoed time (RFC 7323).
+    pub stamp: Time,
+    /// One-way delay of the segment that caused it, as in [`Segment::delay_nanos`].
+    pub delay_nanos: i64,
+}
+
+impl PlainAck {
+    /// An acknowledgement that says no more than this.
+    pub fn segment(&self) -> Segment {
+        Segment { delay_nanos: self.delay_nanos, ..Segment::new(SegmentKind::Ack, self.number, self.stamp) }
+    }
+}
+
 impl Segment {
     /// A segment without acknowledgement fields.
     pub fn new(kind: SegmentKind, number: u32, stamp: Time) -> Segment {
@@ -125,6 +143,12 @@ impl Segment {
             delay_nanos: 0,
             sack: [Block::default(); MAX_BLOCKS],
         }
+    }
+
+    /// What it says as every acknowledgement does.
+    #[inline]
+    pub(crate) fn plain(&self) -> PlainAck {
+        PlainAck { number: self.number, stamp: self.stamp, delay_nanos: self.delay_nanos }
     }
 
     /// The SACK blocks it carries.

@@ -3,9 +3,9 @@
 use super::World;
 use crate::Packet;
 use crate::flow::{Endpoints, Flow, Outgoing};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
-use sojourn_transport::{Ability, EcnFlags, Segment, SegmentKind, Transmit};
+use sojourn_transport::{Ability, EcnFlags, PlainAck, Segment, SegmentKind, Transmit};
 
 impl World {
     #[inline]
@@ -15,6 +15,16 @@ impl World {
             SegmentKind::SynAck => self.on_syn_ack(index, answer),
             _ => self.on_ack(index, answer),
         }
+    }
+
+    /// The same where it says no more than every acknowledgement does.
+    #[inline]
+    pub(super) fn on_plain_answer(&mut self, index: usize, answer: &PlainAck) {
+        let flow = &mut self.flows[index];
+        flow.counts.left += 1;
+        let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
+        let rtt = sender.on_plain_ack(answer, self.now);
+        self.after_ack(index, rtt);
     }
 
     /// A packet has reached the endpoint it travels to.
@@ -93,7 +103,15 @@ impl World {
     fn on_ack(&mut self, index: usize, ack: &Segment) {
         let flow = &mut self.flows[index];
         let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
-        if let Some(rtt) = sender.on_ack(ack, self.now) {
+        let rtt = sender.on_ack(ack, self.now);
+        self.after_ack(index, rtt);
+    }
+
+    /// An acknowledgement has been taken in that gave the sample `rtt`, if any: sends what it lets go.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    fn after_ack(&mut self, index: usize, rtt: Option<Span>) {
+        let flow = &mut self.flows[index];
+        if let Some(rtt) = rtt {
             flow.counts.on_rtt(rtt);
             if self.measuring {
                 self.groups[flow.group as usize].rtt.record(rtt);

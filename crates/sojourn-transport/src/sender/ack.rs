@@ -4,7 +4,7 @@ use super::{Sender, State};
 use crate::options::Slack;
 use crate::rate::{Present, Snapshot};
 use crate::scoreboard::Delivered;
-use crate::segment::{EcnFlags, Segment};
+use crate::segment::{EcnFlags, PlainAck, Segment};
 use sojourn_congestion::{Ack, Control, RateSample, Signal};
 use sojourn_core::{Span, Time};
 
@@ -28,14 +28,34 @@ impl Sender {
     /// An acknowledgement arrived. Returns the round-trip sample that it gave the estimator, if any.
     #[inline]
     pub fn on_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
-        if let Some(usual) = self.take_usual(segment) {
-            return self.on_usual_ack(segment, &usual, now);
+        let plain = segment.plain();
+        if let Some(usual) = self.take_usual(plain.number, segment.reports()) {
+            return self.on_usual_ack(&plain, &usual, now);
         }
         if self.is_mere_duplicate(segment) {
             self.on_mere_duplicate(now);
             return None;
         }
         self.on_any_ack(segment, now)
+    }
+
+    /// The same of one that says no more than `ack`.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn on_plain_ack(&mut self, ack: &PlainAck, now: Time) -> Option<Span> {
+        match self.take_usual(ack.number, 0) {
+            Some(usual) => self.on_usual_ack(ack, &usual, now),
+            None => self.on_unusual_ack(ack, now),
+        }
+    }
+
+    #[inline(never)]
+    fn on_unusual_ack(&mut self, ack: &PlainAck, now: Time) -> Option<Span> {
+        let segment = ack.segment();
+        if self.is_mere_duplicate(&segment) {
+            self.on_mere_duplicate(now);
+            return None;
+        }
+        self.on_any_ack(&segment, now)
     }
 
     /// The same, whatever it says.
@@ -73,7 +93,7 @@ impl Sender {
             self.sample_segments(segment, &heard, now)
         } else {
             let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
-            (self.sample_rtt(segment, acknowledged, newest, now), newest)
+            (self.sample_rtt(&segment.plain(), acknowledged, newest, now), newest)
         };
         let snapshot = if self.rate.is_some() { self.take_snapshot(delivered, segment.number, now) } else { None };
         // What the acknowledgement says of losses. After the sample, because the timer is started again here; before the
@@ -107,11 +127,12 @@ impl Sender {
                 && self.reduction.is_none()
                 && self.board.is_calm()
                 && !(marks.is_some() && self.ecn);
-            let measured = self.measured(segment, delivered.sent, newest, now);
+            let measured = self.measured(&segment.plain(), delivered.sent, newest, now);
             self.control.on_ack(&Ack {
                 newly_acked,
                 delivered: new,
                 advanced: acknowledged,
+                selective: segment.blocks > 0,
                 flight,
                 in_recovery,
                 orderly,
@@ -151,14 +172,14 @@ impl Sender {
 
     /// What the control is told of an acknowledgement of one segment, the usual one, sent at `sent`.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(super) fn measured(&self, segment: &Segment, sent: Time, newest: Option<Span>, now: Time) -> Ack {
+    pub(super) fn measured(&self, ack: &PlainAck, sent: Time, newest: Option<Span>, now: Time) -> Ack {
         Ack {
             now,
             newly_acked: 1,
             delivered: 1,
             advanced: 1,
             outstanding: self.board.outstanding(),
-            selective: segment.blocks > 0,
+            selective: false,
             flight: 0.0,
             window_limited: self.uses_window(),
             in_recovery: false,
@@ -167,9 +188,9 @@ impl Sender {
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt: self.rtt.min(),
             max_rtt: self.rtt.max(),
-            one_way_delay_nanos: Some(segment.delay_nanos),
+            one_way_delay_nanos: Some(ack.delay_nanos),
             sent,
-            echoed: segment.stamp,
+            echoed: ack.stamp,
             marked: false,
             unmarked: 0,
             rate: None,
@@ -313,7 +334,7 @@ impl Sender {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn sample_rtt(
         &mut self,
-        segment: &Segment,
+        ack: &PlainAck,
         acknowledged: u32,
         newest: Option<Span>,
         now: Time,
@@ -321,8 +342,8 @@ impl Sender {
         if let Some(rtt) = newest {
             self.rtt.observe(rtt);
         }
-        let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(segment.stamp)) } else { newest };
-        let is_timed = self.timed.number.get().is_some_and(|number| number < segment.number);
+        let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(ack.stamp)) } else { newest };
+        let is_timed = self.timed.number.get().is_some_and(|number| number < ack.number);
         let sample = match (self.timestamps, is_timed) {
             (true, _) => rtt,
             (false, true) => self.take_timed(now),

@@ -6,7 +6,7 @@
 use super::sending::Choice;
 use super::{Sender, State};
 use crate::options::{Detection, Options};
-use crate::segment::Segment;
+use crate::segment::{PlainAck, Segment};
 use sojourn_congestion::{Ack, Control};
 use sojourn_core::{Span, Time};
 
@@ -41,34 +41,35 @@ pub(super) fn has_usual(options: &Options) -> bool {
 }
 
 impl Sender {
-    /// Enters `segment` into the scoreboard where it is the usual one.
+    /// Enters into the scoreboard that all below `number` has arrived, where that is all that an acknowledgement
+    /// [reports](Segment::reports), and it is the usual one.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(super) fn take_usual(&mut self, segment: &Segment) -> Option<Usual> {
+    pub(super) fn take_usual(&mut self, number: u32, reports: u32) -> Option<Usual> {
         if !self.has_usual {
             return None;
         }
         // One number and one branch: flows that are at ease and others take turns.
         let suspicion = self.state as u32 | self.duplicates | self.uncredited | self.board.unrest();
-        if suspicion | segment.reports() != 0 {
+        if suspicion | reports != 0 {
             return None;
         }
         let flight = self.board.outstanding();
-        let sent = self.board.acknowledge_first(segment.number)?;
+        let sent = self.board.acknowledge_first(number)?;
         Some(Usual { flight, sent })
     }
 
     /// What follows from the usual acknowledgement, which [`on_ack`](Sender::on_ack) explains step by step.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(super) fn on_usual_ack(&mut self, segment: &Segment, usual: &Usual, now: Time) -> Option<Span> {
+    pub(super) fn on_usual_ack(&mut self, plain: &PlainAck, usual: &Usual, now: Time) -> Option<Span> {
         debug_assert!(
             self.reduction.is_none() && self.recover.get().is_none_or(|recover| self.board.lost_end() <= recover)
         );
         debug_assert!(self.timed_out_at.is_none() && self.urgent.is_none() && self.limited_sent == 0);
         let newest = Some(now.since(usual.sent));
-        let sample = self.sample_rtt(segment, 1, newest, now);
+        let sample = self.sample_rtt(plain, 1, newest, now);
         self.retransmission_at = self.timer(now);
         self.idle.on_acknowledged(now);
-        let measured = self.measured(segment, usual.sent, newest, now);
+        let measured = self.measured(plain, usual.sent, newest, now);
         let mut ack = Ack { flight: f64::from(usual.flight), ..measured };
         if self.rate.is_some() {
             self.sample_usual(&mut ack);
