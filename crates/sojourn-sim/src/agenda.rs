@@ -12,9 +12,14 @@ use std::collections::BinaryHeap;
 /// The pending events of a run.
 #[derive(Debug)]
 pub struct Agenda {
-    /// A complete binary tree, root at 1: each node holds the earliest event below it.
-    nodes: Box<[Event]>,
+    /// The earliest of all.
+    first: Event,
+    /// Below it a complete binary tree: the pair at 1 has the earliest event of each half, the pair at `n` has those of the halves
+    /// of one that is in the pair at `n / 2`.
+    pairs: Box<[[Event; 2]]>,
     slot_bits: u32,
+    /// The instant from which on there is none.
+    end: u64,
     timers: BinaryHeap<Reverse<Timer>>,
     timers_set: u64,
     timer_slot: usize,
@@ -66,8 +71,10 @@ impl Agenda {
     pub fn new(slots: usize) -> Agenda {
         let slot_bits = (slots + 1).next_power_of_two().max(2).ilog2();
         Agenda {
-            nodes: vec![NO_EVENT; 2 << slot_bits].into(),
+            first: NO_EVENT,
+            pairs: vec![[NO_EVENT; 2]; 1 << slot_bits].into(),
             slot_bits,
+            end: NO_EVENT >> slot_bits,
             timers: BinaryHeap::new(),
             timers_set: 0,
             timer_slot: slots,
@@ -77,7 +84,7 @@ impl Agenda {
 
     /// The last instant that it can tell from "never".
     pub fn horizon(&self) -> Time {
-        Time::from_nanos((NO_EVENT >> self.slot_bits) - 1)
+        Time::from_nanos(self.end - 1)
     }
 
     /// The next event: its time, which is later than the agenda's horizon where there is
@@ -85,7 +92,7 @@ impl Agenda {
     /// again, a timer until it is [begun](Agenda::begin_timer) and [ended](Agenda::end_timer).
     #[inline]
     pub fn next(&self) -> (Time, usize) {
-        let event = self.nodes[1];
+        let event = self.first;
         (Time::from_nanos(event >> self.slot_bits), event as usize & ((1 << self.slot_bits) - 1))
     }
 
@@ -110,15 +117,14 @@ impl Agenda {
     #[inline]
     pub fn set(&mut self, slot: usize, time: Time) {
         let nanos = time.as_nanos();
-        let within = nanos < NO_EVENT >> self.slot_bits;
-        let mut earliest = if within { nanos << self.slot_bits | slot as Event } else { NO_EVENT };
-        let mut node = (1 << self.slot_bits) + slot;
-        self.nodes[node] = earliest;
-        while node > 1 {
-            earliest = earliest.min(self.nodes[node ^ 1]);
+        let mut earliest = if nanos < self.end { nanos << self.slot_bits | slot as Event } else { NO_EVENT };
+        let mut node = self.pairs.len() + slot;
+        while let Some(pair) = self.pairs.get_mut(node / 2).filter(|_| node > 1) {
+            pair[node % 2] = earliest;
+            earliest = pair[0].min(pair[1]);
             node /= 2;
-            self.nodes[node] = earliest;
         }
+        self.first = earliest;
     }
 
     /// Adds a timer for `owner`: in place of the one that has just gone off, which is mostly the same one's.

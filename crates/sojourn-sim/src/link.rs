@@ -448,7 +448,7 @@ impl Link {
 
     /// Brings the instruments up to `now`.
     pub fn read(&mut self, now: Time) {
-        self.meter.pass(now);
+        self.meter.read(now);
     }
 
     /// Shows the state of the discipline.

@@ -40,6 +40,9 @@ pub struct Meter {
     base_partial_bytes: f64,
     since: Time,
     read_at: Time,
+    /// Sums of the instants, in ns, at which packets ceased to wait, less those at which they began to, modulo 2^128: for
+    /// packets, and each as often as it has bytes. With what waits taken for leaving now they are the integrals over time.
+    ledger: [u128; 2],
     /// What waits since `read_at`.
     waiting: Backlog,
     /// The most of each.
@@ -57,6 +60,7 @@ impl Meter {
             base_partial_bytes: 0.0,
             since: Time::ZERO,
             read_at: Time::ZERO,
+            ledger: [0; 2],
             waiting: Backlog::default(),
             max_waiting: Backlog::default(),
             max_sojourn: Span::ZERO,
@@ -64,13 +68,20 @@ impl Meter {
         }
     }
 
-    /// Accounts for the time up to `now`, during which the queue has not changed.
+    /// What happens next does so `now`.
     #[inline]
     pub fn pass(&mut self, now: Time) {
-        let nanos = u128::from(now.since(self.read_at).as_nanos());
-        self.totals.packet_nanos += self.waiting.packets as u128 * nanos;
-        self.totals.byte_nanos += u128::from(self.waiting.bytes) * nanos;
+        debug_assert!(now >= self.read_at);
         self.read_at = now;
+    }
+
+    /// Accounts for the time up to `now`.
+    pub fn read(&mut self, now: Time) {
+        self.pass(now);
+        let nanos = u128::from(now.as_nanos());
+        let [packets, bytes] = self.ledger;
+        self.totals.packet_nanos = packets.wrapping_add(self.waiting.packets as u128 * nanos);
+        self.totals.byte_nanos = bytes.wrapping_add(u128::from(self.waiting.bytes) * nanos);
     }
 
     /// The time up to which it has been brought.
@@ -89,6 +100,9 @@ impl Meter {
         self.totals.arrivals += 1;
         self.waiting.packets += 1;
         self.waiting.bytes += u64::from(bytes);
+        let nanos = u128::from(self.read_at.as_nanos());
+        self.ledger[0] = self.ledger[0].wrapping_sub(nanos);
+        self.ledger[1] = self.ledger[1].wrapping_sub(nanos * u128::from(bytes));
     }
 
     /// The queue drops a packet.
@@ -103,6 +117,9 @@ impl Meter {
     fn gone(&mut self, bytes: u32) {
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(bytes);
+        let nanos = u128::from(self.read_at.as_nanos());
+        self.ledger[0] = self.ledger[0].wrapping_add(nanos);
+        self.ledger[1] = self.ledger[1].wrapping_add(nanos * u128::from(bytes));
     }
 
     /// What waits after an arrival, without what went straight to an idle link, may be the most so far.
@@ -129,7 +146,7 @@ impl Meter {
 
     /// Forgets what was measured so far: the warm-up is over. `partial_bytes` of the packet on the wire were sent.
     pub fn begin(&mut self, partial_bytes: f64, now: Time) {
-        self.pass(now);
+        self.read(now);
         self.base = self.totals;
         self.base_partial_bytes = partial_bytes;
         self.since = now;

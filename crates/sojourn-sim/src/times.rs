@@ -15,11 +15,15 @@ struct Buckets<Count, const GRAIN: usize> {
 }
 
 impl<Count: Copy + Default + Into<u64>, const GRAIN: usize> Buckets<Count, GRAIN> {
-    /// The count of `bucket`.
+    /// The count of `bucket`, where there is room for it.
     #[inline]
+    fn find(&mut self, bucket: usize) -> Option<&mut Count> {
+        self.counts.get_mut(bucket.wrapping_sub(self.first))
+    }
+
+    /// The count of `bucket`.
     fn count(&mut self, bucket: usize) -> &mut Count {
-        let place = bucket.wrapping_sub(self.first);
-        if place >= self.counts.len() {
+        if bucket.wrapping_sub(self.first) >= self.counts.len() {
             self.widen(bucket);
         }
         &mut self.counts[bucket - self.first]
@@ -60,7 +64,7 @@ impl<Count: Copy + Default + Into<u64>, const GRAIN: usize> Buckets<Count, GRAIN
 
     /// Writes into `places` the buckets of the hits with these ranks, which rise; hits are numbered from 1, the lowest
     /// first. One way through the buckets finds all of them.
-    fn find(&self, ranks: &[u64], places: &mut [Option<usize>]) {
+    fn find_ranks(&self, ranks: &[u64], places: &mut [Option<usize>]) {
         let mut sought = ranks.iter().zip(places).peekable();
         let mut below = 0;
         for (index, part) in self.counts.chunks(PART).enumerate() {
@@ -100,7 +104,11 @@ impl Times {
     /// Adds a time.
     #[inline]
     pub fn record(&mut self, time: Span) {
-        *self.buckets.count(bucket(time.as_nanos())) += 1;
+        let bucket = bucket(time.as_nanos());
+        match self.buckets.find(bucket) {
+            Some(count) => *count += 1,
+            None => *self.buckets.count(bucket) += 1,
+        }
         self.count += 1;
     }
 
@@ -141,7 +149,7 @@ impl Times {
     /// buckets; `None` where there are none. The fractions rise.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Option<Span>; N] {
         let mut places = [None; N];
-        self.buckets.find(&fractions.map(|fraction| rank(self.count, fraction)), &mut places);
+        self.buckets.find_ranks(&fractions.map(|fraction| rank(self.count, fraction)), &mut places);
         places.map(|place| place.map(|bucket| Span::from_nanos(middle(bucket))))
     }
 }
@@ -173,9 +181,12 @@ impl Coarse {
         }
         self.nanos += u128::from(time.as_nanos());
         self.max = self.max.max(time);
-        let count = self.buckets.count(bucket(time.as_nanos()) >> COARSE_BITS);
+        let bucket = bucket(time.as_nanos()) >> COARSE_BITS;
         // Beyond the range of a u32 a bucket is full; only quantiles could notice.
-        *count = count.saturating_add(1);
+        match self.buckets.find(bucket) {
+            Some(count) => *count = count.saturating_add(1),
+            None => *self.buckets.count(bucket) += 1,
+        }
     }
 
     /// How many times were recorded.
@@ -217,7 +228,7 @@ impl Coarse {
         let total = zeros + self.buckets.counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         let ranks = fractions.map(|fraction| rank(total, fraction));
         let mut places = [None; N];
-        self.buckets.find(&ranks.map(|rank| rank.saturating_sub(zeros).max(1)), &mut places);
+        self.buckets.find_ranks(&ranks.map(|rank| rank.saturating_sub(zeros).max(1)), &mut places);
         std::array::from_fn(|index| {
             if total > 0 && ranks[index] <= zeros {
                 return Some(Span::ZERO);

@@ -98,17 +98,19 @@ impl World {
                 return false;
             }
             self.now = time;
-            self.step(slot);
+            // Most are exits of lines.
+            match slot.checked_sub(self.links.len()).filter(|&line| line < self.lines.len()) {
+                Some(line) => self.on_exit(line),
+                None => self.step(slot),
+            }
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn step(&mut self, slot: usize) {
         let links = self.links.len();
         if slot < links {
             self.on_link(slot);
-        } else if slot - links < self.lines.len() {
-            self.on_exit(slot - links);
         } else if self.air.is_some() && slot == self.air_slot() {
             self.on_air();
         } else {
@@ -223,8 +225,17 @@ impl World {
     #[inline]
     fn on_exit(&mut self, index: usize) {
         self.events += 1;
+        if let LineEnd::Answered(back) = self.lines.end(index) {
+            return self.on_answered(index, back);
+        }
+        self.leave(index);
+    }
+
+    /// The same where the packet has not been at its receiver already.
+    #[inline]
+    fn leave(&mut self, index: usize) {
         match self.lines.end(index) {
-            LineEnd::Answered(back) => self.on_answered(index, back),
+            LineEnd::Answered(_) => unreachable!("its packets are answered"),
             LineEnd::Endpoint => {
                 let packet = self.leave_line(index);
                 self.deliver(&packet);

@@ -306,7 +306,7 @@ impl Sender {
     }
 
     /// The gap after one segment, where there is to be one.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn gap(&self, window: f64) -> Option<Span> {
         if let Some(rate) = self.control.pacing_rate() {
             Some(rate.transmission(u64::from(self.payload_bytes)))
