@@ -23,8 +23,8 @@ impl World {
         let flow = &mut self.flows[index];
         flow.counts.left += 1;
         let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
-        let rtt = sender.on_plain_ack(answer, self.now);
-        self.after_ack(index, rtt);
+        let (rtt, at_ease) = sender.on_plain_ack(answer, self.now);
+        self.after_ack(index, rtt, at_ease);
     }
 
     /// A packet has reached the endpoint it travels to.
@@ -104,12 +104,13 @@ impl World {
         let flow = &mut self.flows[index];
         let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
         let rtt = sender.on_ack(ack, self.now);
-        self.after_ack(index, rtt);
+        self.after_ack(index, rtt, false);
     }
 
-    /// An acknowledgement has been taken in that gave the sample `rtt`, if any: sends what it lets go.
+    /// An acknowledgement has been taken in that gave the sample `rtt`, if any, and perhaps left the sender at ease: sends what it
+    /// lets go.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    fn after_ack(&mut self, index: usize, rtt: Option<Span>) {
+    fn after_ack(&mut self, index: usize, rtt: Option<Span>, at_ease: bool) {
         let flow = &mut self.flows[index];
         if let Some(rtt) = rtt {
             flow.counts.on_rtt(rtt);
@@ -117,7 +118,7 @@ impl World {
                 self.groups[flow.group as usize].rtt.record(rtt);
             }
         }
-        self.send_all(index);
+        self.send_all(index, at_ease);
         self.arm_sender(index);
     }
 
@@ -176,19 +177,19 @@ impl World {
     /// Sends all that a flow may send now.
     #[inline(never)]
     pub(super) fn transmit(&mut self, index: usize) {
-        self.send_all(index);
+        self.send_all(index, false);
         self.arm(index);
     }
 
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    fn send_all(&mut self, index: usize) {
+    fn send_all(&mut self, index: usize, mut at_ease: bool) {
         let now = self.now;
         loop {
             let flow = &mut self.flows[index];
             if flow.host.is_some() && flow.is_held_back(now) {
                 break;
             }
-            let Some(next) = next_outgoing(flow, now) else { break };
+            let Some(next) = next_outgoing(flow, std::mem::take(&mut at_ease), now) else { break };
             let is_last = flow.host.is_none() && flow.is_spent(now);
             let packet = flow.packet_out(index as u32, next, now);
             if let Some(log) = &mut self.ends {
@@ -253,9 +254,9 @@ impl World {
 
 /// What `flow` sends next, if it may send anything now.
 #[cfg_attr(not(target_family = "wasm"), inline(always))]
-fn next_outgoing(flow: &mut Flow, now: Time) -> Option<Outgoing> {
+fn next_outgoing(flow: &mut Flow, at_ease: bool, now: Time) -> Option<Outgoing> {
     let Endpoints::Transport(sender, _) = &mut flow.endpoints else { return next_datagram(flow, now) };
-    match sender.poll_transmit(now)? {
+    match sender.poll(at_ease, now)? {
         Transmit::Data { number, payload_bytes, retransmission, cwr } => {
             // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
             let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };

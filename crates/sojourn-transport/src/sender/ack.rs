@@ -39,12 +39,13 @@ impl Sender {
         self.on_any_ack(segment, now)
     }
 
-    /// The same of one that says no more than `ack`.
+    /// The same of one that says no more than `ack`, and whether the sender is at ease now: nothing is under suspicion, and
+    /// something is outstanding.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub fn on_plain_ack(&mut self, ack: &PlainAck, now: Time) -> Option<Span> {
+    pub fn on_plain_ack(&mut self, ack: &PlainAck, now: Time) -> (Option<Span>, bool) {
         match self.take_usual(ack.number, 0) {
-            Some(usual) => self.on_usual_ack(ack, &usual, now),
-            None => self.on_unusual_ack(ack, now),
+            Some(usual) => (self.on_usual_ack(ack, &usual, now), true),
+            None => (self.on_unusual_ack(ack, now), false),
         }
     }
 

@@ -50,7 +50,13 @@ impl Sender {
     /// The next thing to send now; call until it returns `None`.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        let choice = match self.poll_usual(now) {
+        self.poll(false, now)
+    }
+
+    /// The same where nothing has happened since [`on_plain_ack`](Sender::on_plain_ack) has said that the sender is `at_ease`.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn poll(&mut self, at_ease: bool, now: Time) -> Option<Transmit> {
+        let choice = match self.poll_usual(at_ease, now) {
             Some(choice) => choice,
             None => self.poll_any(now),
         };

@@ -107,16 +107,22 @@ impl Sender {
         }
     }
 
-    /// What is sent now, where only window and pacing say whether a new segment goes; `None` where anything else does.
+    /// What is sent now, where only window and pacing say whether a new segment goes; `None` where anything else does. A sender
+    /// `at_ease` has just had a usual acknowledgement, and need not be asked what else could be in the way.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(super) fn poll_usual(&mut self, now: Time) -> Option<Choice> {
-        if !self.has_usual || self.state == State::Handshake || !self.urgent.is_none() {
+    pub(super) fn poll_usual(&mut self, at_ease: bool, now: Time) -> Option<Choice> {
+        let flight = if at_ease {
+            self.board.outstanding()
+        } else if !self.has_usual || self.state == State::Handshake || !self.urgent.is_none() {
             return None;
-        }
-        let flight = self.in_flight();
+        } else {
+            self.in_flight()
+        };
         if flight == 0 {
             return None;
         }
+        debug_assert!(self.has_usual && self.state != State::Handshake && self.urgent.is_none());
+        debug_assert_eq!(flight, self.in_flight());
         debug_assert!(self.urgent_rescue.is_none() && !self.probe.beyond_window && self.sends_lost());
         let window = self.control.window();
         if f64::from(flight + 1) > window {
