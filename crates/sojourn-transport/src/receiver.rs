@@ -26,6 +26,7 @@ use crate::steering::{self, Steering};
 use sojourn_congestion::AnyControl;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What the receiver's clock shows, compared with the sender's.
@@ -93,8 +94,8 @@ pub struct Receiver {
 /// What was received beyond the next segment expected.
 #[derive(Default, Debug)]
 struct Beyond {
-    /// Ascending and apart.
-    ranges: Vec<Block>,
+    /// Ascending and apart. There may be very many, and the first goes each time that a gap is filled.
+    ranges: VecDeque<Block>,
     /// A segment in each of the ranges that arrived last, most recent first (RFC 2018 section 4).
     recent: [u32; MAX_BLOCKS],
 }
@@ -392,9 +393,9 @@ impl Receiver {
         }
         self.next += 1;
         if let Some(beyond) = &mut self.beyond
-            && beyond.ranges.first().is_some_and(|range| range.start == self.next)
+            && beyond.ranges.front().is_some_and(|range| range.start == self.next)
         {
-            self.next = beyond.ranges.remove(0).end;
+            self.next = beyond.ranges.pop_front().map_or(self.next, |range| range.end);
             self.has_gap = !beyond.ranges.is_empty();
         }
         true
@@ -439,7 +440,7 @@ impl Beyond {
     /// Stores `number`; whether it was new. Which ranges are recent is noted where they are `told`.
     fn take(&mut self, number: u32, told: bool) -> bool {
         // Most go on where the last range ends.
-        if let Some(last) = self.ranges.last_mut()
+        if let Some(last) = self.ranges.back_mut()
             && last.end == number
         {
             last.end += 1;
@@ -462,7 +463,10 @@ impl Beyond {
         let extends = before.filter(|&index| self.ranges[index].end == number);
         let meets = self.ranges.get(after).is_some_and(|range| range.start == number + 1);
         match (extends, meets) {
-            (Some(index), true) => self.ranges[index].end = self.ranges.remove(after).end,
+            (Some(index), true) => {
+                self.ranges[index].end = self.ranges[after].end;
+                self.ranges.remove(after);
+            }
             (Some(index), false) => self.ranges[index].end += 1,
             (None, true) => self.ranges[after].start = number,
             (None, false) => self.ranges.insert(after, Block { start: number, end: number + 1 }),
