@@ -288,3 +288,42 @@ impl std::ops::Sub for Totals {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The integrals are those of what waits, however often they are read: what comes, leaves or is dropped, later and later.
+        #[test]
+        fn integrals_are_those_of_what_waits(steps in prop::collection::vec((0u32..5, 0u64..2_000_000_000, 40u32..1500), 0..100)) {
+            let mut meter = Meter::new();
+            let mut waiting = std::collections::VecDeque::new();
+            let (mut now, mut packet_nanos, mut byte_nanos) = (Time::ZERO, 0, 0);
+            for (what, later, bytes) in steps {
+                packet_nanos += waiting.len() as u128 * u128::from(later);
+                byte_nanos += waiting.iter().copied().map(u128::from).sum::<u128>() * u128::from(later);
+                now += Span::from_nanos(later);
+                meter.pass(now);
+                match (what, waiting.front().copied()) {
+                    (0 | 1, _) => {
+                        meter.arrived(bytes);
+                        waiting.push_back(bytes);
+                    }
+                    (2, Some(first)) => {
+                        meter.departed(first, Span::ZERO);
+                        waiting.pop_front();
+                    }
+                    (3, Some(first)) => {
+                        meter.dropped(first);
+                        waiting.pop_front();
+                    }
+                    _ => meter.read(now),
+                }
+            }
+            meter.read(now);
+            prop_assert_eq!((meter.totals.packet_nanos, meter.totals.byte_nanos), (packet_nanos, byte_nanos));
+        }
+    }
+}

@@ -19,3 +19,4 @@ mod short;
 mod steering;
 mod timers;
 mod undo;
+mod usual;
