@@ -34,7 +34,9 @@ SETTINGS: dict[str, Any] = {
     # Dask looks at the memory of each process ten times a second. Runs do not grow so fast.
     "distributed.worker.memory.monitor-interval": "1 s",
     # Dask has workers give memory back early. The next run would have to ask the system for it again, page by page.
+    # Where one threshold is set, the C library no longer raises the other by itself.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**24,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**24,
 }
 """Of Dask, for a cluster on this machine."""
 # How often a batch may lose its worker before it is given up.
