@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from benchmarks import child
 from benchmarks.common import say
 from sojourn.data.dataset import Dataset
@@ -29,8 +26,8 @@ WORKERS = 64
 RUNS = 1_000_000
 # Batches that tell how long one takes.
 _TRIED = 10
-# For the workers: where the tables of a batch are, and how long one takes.
-_TABLES, _BATCH_S = "SOJOURN_BENCH_TABLES", "SOJOURN_BENCH_BATCH_S"
+# For the workers: where the parts of a batch are, and how long one takes.
+_PARTS, _BATCH_S = "SOJOURN_BENCH_PARTS", "SOJOURN_BENCH_BATCH_S"
 
 
 def measure() -> dict[str, Any]:
@@ -41,13 +38,13 @@ def measure() -> dict[str, Any]:
 
 
 @cache
-def batch() -> dict[str, pa.Table]:
-    """Return the tables of a batch that was run."""
-    return {place.stem: pq.read_table(place) for place in Path(os.environ[_TABLES]).iterdir()}
+def batch() -> dict[str, bytes]:
+    """Return the parts of a batch that was run."""
+    return {place.name: place.read_bytes() for place in Path(os.environ[_PARTS]).iterdir()}
 
 
-def rest(_plan: Any, _batch: Any) -> dict[str, pa.Table]:
-    """Take as long as a batch, and return the tables of one."""
+def rest(_plan: Any, _batch: Any, **_rest: Any) -> dict[str, bytes]:
+    """Take as long as a batch, and return the parts of one."""
     time.sleep(float(os.environ[_BATCH_S]))
     return batch()
 
@@ -62,12 +59,12 @@ def main() -> None:
         dataset = Dataset.create(folder / "capacity", plan, *batch_size(plan))
         spread = dataset.batches[:: len(dataset.batches) // _TRIED]
         begun = time.perf_counter()
-        *_, tables = (run_batch(plan, tried) for tried in spread)
+        *_, parts = (run_batch(plan, tried, dataset.provenance) for tried in spread)
         batch_s = (time.perf_counter() - begun) / len(spread)
-        (folder / "tables").mkdir()
-        for name, table in tables.items():
-            pq.write_table(table, folder / "tables" / f"{name}.parquet")
-        os.environ |= {_TABLES: str(folder / "tables"), _BATCH_S: str(batch_s)}
+        (folder / "parts").mkdir()
+        for name, content in parts.items():
+            (folder / "parts" / name).write_bytes(content)
+        os.environ |= {_PARTS: str(folder / "parts"), _BATCH_S: str(batch_s)}
         stack.enter_context(mock.patch.object(cluster, "run_batch", rest))
         stack.enter_context(dask.config.set(cluster.SETTINGS))
         settings = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}

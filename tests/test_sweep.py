@@ -476,9 +476,9 @@ def test_a_disk_that_is_full_is_named(base: Path, tmp_path: Path, monkeypatch: p
     dataset = Dataset.create(tmp_path / "out", plan, 1)
 
     def full(*_given: Any, **_named: Any) -> None:
-        raise OSError(28, "Error writing bytes to file")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pq, "write_table", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match=r"No space left on device; what was finished is kept: .*part-000000\.parquet"):
         run_local(plan, dataset, 1, lambda status: None)
     assert not list(dataset.folder.glob("*/*.parquet"))

@@ -15,8 +15,10 @@ from tests.conftest import abandoned, wait_for
 from tests.testbed_fakes import FakeKernel, stub_tools
 
 from sojourn import InputError
+from sojourn.cli.testbed import doctor_text
 from sojourn.worlds.linux import places
 from sojourn.worlds.linux.clock import steady_clock, wall_offset_s
+from sojourn.worlds.linux.doctor import diagnose
 from sojourn.worlds.linux.errors import (
     ClockJumpedError,
     JobError,
@@ -25,7 +27,7 @@ from sojourn.worlds.linux.errors import (
     NotInstalledError,
     TestbedError,
 )
-from sojourn.worlds.linux.kernels import Kernel, choose, kernels
+from sojourn.worlds.linux.kernels import Kernel, choose, kernels, uml
 from sojourn.worlds.linux.kernels.uml import Uml
 from sojourn.worlds.linux.survey import has_control
 
@@ -297,6 +299,62 @@ def job(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "plan.json").write_text("{}", encoding="utf-8")
     return folder
+
+
+def ends_with(code: str) -> str:
+    """Return what a kernel does whose first process ends, with its wait status."""
+    return f"echo 'Kernel panic - not syncing: Attempted to kill init! exitcode=0x{code}'; kill -6 $$"
+
+
+def test_a_kernel_that_can_run_no_program_is_not_there(fake_uml: Callable[[str], Uml], job: Path) -> None:
+    kernel = fake_uml(ends_with("0000000b"))
+    (lack,) = kernel.missing()
+    program = kernel.program()
+    assert lack.what == f"a processor on which {program} can run programs (signal 11 killed its first process)"
+    with pytest.raises(NotInstalledError, match=r"signal 11 .*\. Use the kernel host, or another machine$"):
+        kernel.run(job, timeout_s=10)
+
+
+def test_the_doctor_says_why_a_kernel_can_run_no_program(fake_uml: Callable[[str], Uml]) -> None:
+    kernel = fake_uml(ends_with("0000000b"))
+    (finding,) = diagnose([kernel]).kernels
+    assert finding.missing == kernel.missing()
+    shown = doctor_text(diagnose([kernel])).splitlines()[2:4]
+    assert [line.strip() for line in shown] == [
+        f"not there: needs {finding.missing[0].what}",
+        "Use the kernel host, or another machine",
+    ]
+
+
+def test_auto_passes_over_a_kernel_that_can_run_no_program(fake_uml: Callable[[str], Uml]) -> None:
+    assert choose(among=[fake_uml(ends_with("0000008b")), FakeKernel("host")]).name == "host"
+
+
+def test_a_kernel_is_tried_once_and_only_where_one_before_it_is_not_there(fake_uml: Callable[[str], Uml]) -> None:
+    kernel = fake_uml('echo "$@" >>"$0.boots"; ' + ends_with("00000000"))
+    boots = Path(f"{kernel.program()}.boots")
+    assert choose(among=[FakeKernel("uml-virtual"), kernel]).name == "uml-virtual"
+    assert not boots.exists()
+    assert [choose(among=[FakeKernel("uml-virtual", [BUILD]), kernel]).name for _ in range(2)] == ["uml", "uml"]
+    (line,) = boots.read_text(encoding="utf-8").splitlines()
+    assert {"mem=64M", "init=/bin/true", "panic=0"} <= set(line.split())
+
+
+@pytest.mark.parametrize(
+    "script", [ends_with("00000100"), "exit 1", "echo 'Kernel panic - not syncing: No working init found.'", "sleep 60"]
+)
+def test_a_trial_that_tells_nothing_refuses_no_kernel(
+    fake_uml: Callable[[str], Uml], monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    monkeypatch.setattr(uml, "_TRIAL_S", 0.5)
+    assert fake_uml(script).missing() == []
+
+
+def test_a_trial_without_room_refuses_no_kernel(
+    fake_uml: Callable[[str], Uml], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _place: SimpleNamespace(free=0))
+    assert fake_uml(ends_with("0000000b")).missing() == []
 
 
 def test_a_panic_is_told_with_the_consoles_last_lines(fake_uml: Callable[[str], Uml], job: Path) -> None:

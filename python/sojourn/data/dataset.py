@@ -235,22 +235,17 @@ class Dataset:
         """Numbers of the batches that are not done."""
         return [number for number in range(len(self.batches)) if not self._part(RUNS, number).exists()]
 
-    def save(self, number: int, tables: "Mapping[str, pa.Table]") -> None:
-        """Keep the tables of a batch. The table of runs comes last: where it is, the batch is done."""
-        import pyarrow.parquet as pq
-
+    def save(self, number: int, parts: Mapping[str, bytes]) -> None:
+        """Keep the parts of a batch. That of the table of runs comes last: where it is, the batch is done."""
         for name in TABLES:
-            if name not in tables:
+            if name not in parts:
                 self._part(name, number).unlink(missing_ok=True)
-        for name in sorted(tables, key=lambda name: name == RUNS):
+        for name in sorted(parts, key=lambda name: name == RUNS):
             target = self._part(name, number)
             with _named(target):
                 target.parent.mkdir(exist_ok=True)
                 with whole_file(target) as place:
-                    table = tables[name] if self.provenance is None else self.provenance.written_into(tables[name])
-                    # What runs measured has few rows of a hundred numbers: Zstandard would need most of the time to get
-                    # ready for each column, and save nothing.
-                    pq.write_table(table, place, compression="zstd" if name in _LARGE else "snappy")
+                    place.write_bytes(parts[name])
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -427,9 +422,23 @@ def _few(values: Sequence[Any]) -> str:
     return ", ".join([*map(str, values[:_SHOWN_VALUES]), *([f"and {more} more"] if more > 0 else [])])
 
 
+def part(name: str, table: "pa.Table", provenance: Provenance | None) -> bytes:
+    """Return a table of a batch as the file that a dataset keeps."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    # What runs measured has few rows of a hundred numbers: Zstandard would need most of the time to get ready for each
+    # column, and save nothing.
+    compression = "zstd" if name in _LARGE else "snappy"
+    pq.write_table(table if provenance is None else provenance.written_into(table), sink, compression=compression)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
 @contextlib.contextmanager
 def _named(file: Path) -> Iterator[None]:
-    """Name the file where the disk is full or fails: Arrow's messages do not."""
+    """Name the file where the disk is full or fails: the system's messages do not."""
     try:
         yield
     except OSError as error:

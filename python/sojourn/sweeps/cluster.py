@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
 from sojourn.data.dataset import Batch, Dataset
+from sojourn.data.provenance import Provenance
 from sojourn.reading import input_error
 from sojourn.sweeps.local import Status, longest_first
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.work import run_batch
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from distributed import Client, LocalCluster
 
 LOCAL, TLS = "local:", "tls://"
@@ -30,8 +30,13 @@ SETTINGS: dict[str, Any] = {
     # For those pages Dask looks at each worker's stack a hundred times a second, and at its loops fifty times.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "500 ms",
+    "distributed.admin.system-monitor.interval": "5 s",
+    # Dask looks at the memory of each process ten times a second. Runs do not grow so fast.
+    "distributed.worker.memory.monitor-interval": "1 s",
     # Dask has workers give memory back early. The next run would have to ask the system for it again, page by page.
+    # Where one threshold is set, the C library no longer raises the other by itself.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**24,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**24,
 }
 """Of Dask, for a cluster on this machine."""
 # How often a batch may lose its worker before it is given up.
@@ -56,20 +61,25 @@ def run_cluster(plan: Plan, dataset: Dataset, address: str, report: Callable[[St
         saved = plan.runs - sum(batches[number].runs for number in missing)
         status = Status(plan.runs, saved, saved)
         report(status)
-        for number, tables in _finished(client, plan, {number: batches[number] for number in missing}):
-            dataset.save(number, tables)
+        wanted = {number: batches[number] for number in missing}
+        for number, parts in _finished(client, plan, wanted, dataset.provenance):
+            dataset.save(number, parts)
             status.done += batches[number].runs
             report(status)
 
 
-def _finished(client: "Client", plan: Plan, batches: dict[int, Batch]) -> "Iterator[tuple[int, dict[str, pa.Table]]]":
+def _finished(
+    client: "Client", plan: Plan, batches: dict[int, Batch], provenance: Provenance | None
+) -> Iterator[tuple[int, dict[str, bytes]]]:
     from distributed import as_completed
 
     # The plan may hold a long list of points: it travels once to each worker, not with every batch. As a task's
     # result rather than as scattered data the scheduler can make it again when its last holder dies.
     shared = client.submit(_itself, plan, pure=False, retries=_RETRIES)
     # All at once: one message and one graph for the scheduler, not one for each batch.
-    made = client.map(run_batch, [shared] * len(batches), list(batches.values()), pure=False, retries=_RETRIES)
+    made = client.map(
+        run_batch, [shared] * len(batches), list(batches.values()), provenance=provenance, pure=False, retries=_RETRIES
+    )
     futures = dict(zip(made, batches, strict=True))
     try:
         for future in as_completed(futures):

@@ -123,10 +123,10 @@ class _Pool:
                 raise _native.Interrupted("the sweep was stopped")
             self.parts[number] = part * batch.runs
 
-        tables = run_batch(self.plan, batch, progress)
+        parts = run_batch(self.plan, batch, self.dataset.provenance, progress)
         if self.stopped.is_set():
             return
-        self.dataset.save(number, tables)
+        self.dataset.save(number, parts)
         self.parts.pop(number, None)
         self.finished += batch.runs
 

@@ -1,11 +1,12 @@
-"""What one worker does: run the points of a batch and make tables of them. Nothing here knows who asks."""
+"""What one worker does: run the points of a batch and make parts of a dataset. Nothing here knows who asks."""
 
 import json
 from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.data import rows
-from sojourn.data.dataset import Batch
+from sojourn.data.dataset import Batch, part
+from sojourn.data.provenance import Provenance
 from sojourn.data.rows import POINT
 from sojourn.sweeps.plan import Plan, Point
 from sojourn.worlds.world import Progress, WorldError
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
 _ALWAYS = (rows.RUNS, rows.GROUPS, rows.LINKS)
 
 
-def run_batch(plan: Plan, batch: Batch, progress: Progress | None = None) -> dict[str, "pa.Table"]:
-    """Return the tables of a batch, by name: `runs`, and what the plan keeps besides.
+def run_batch(
+    plan: Plan, batch: Batch, provenance: Provenance | None, progress: Progress | None = None
+) -> dict[str, bytes]:
+    """Return the parts of a batch, by the names of their tables: `runs`, and what the plan keeps besides.
+
+    The worker encodes them as Parquet files. The one process that serves all workers then only writes bytes.
 
     What is simulated depends on the plan alone: not on the machine, the time, or what was run before. A world that
     fails raises WorldError: unlike a simulation it may succeed another time.
@@ -37,20 +42,20 @@ def run_batch(plan: Plan, batch: Batch, progress: Progress | None = None) -> dic
     for done, index in enumerate(batch.points):
         point = plan.point(index)
         coordinates[index] = point.coordinates
-        part = _part(progress, done, len(batch.points))
-        for found, tables in _runs(plan, point, seeds, part):
+        for found, tables in _runs(plan, point, seeds, _share(progress, done, len(batch.points))):
             for name, some in found.items():
                 measured.setdefault(name, []).extend(some)
             for name, one in tables.items():
                 kept.setdefault(name, []).append(one)
     schema = plan.schema()
-    return {
+    made = {
         **{name: schema.table(name, some, coordinates) for name, some in measured.items() if some or name in _ALWAYS},
         **{name: _together(tables) for name, tables in kept.items()},
     }
+    return {name: part(name, table, provenance) for name, table in made.items()}
 
 
-def _part(progress: Progress | None, done: int, points: int) -> Progress | None:
+def _share(progress: Progress | None, done: int, points: int) -> Progress | None:
     if progress is None:
         return None
     return lambda fraction: progress((done + fraction) / points)

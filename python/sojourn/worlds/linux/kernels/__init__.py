@@ -35,8 +35,9 @@ def choose(name: str = AUTO, among: Sequence[Kernel] | None = None) -> Kernel:
     if name != AUTO and name not in known:
         raise unknown_name("no kernel is called", name, [*known, AUTO])
     candidates = list(known.values()) if name == AUTO else [known[name]]
-    lacks = {kernel.name: kernel.missing() for kernel in candidates}
+    lacks = {}
     for kernel in candidates:
+        lacks[kernel.name] = kernel.missing()
         if not lacks[kernel.name]:
             return kernel
     # Of several that are not there the message shows the one that needs the least work.

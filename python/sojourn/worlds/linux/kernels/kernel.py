@@ -26,7 +26,10 @@ class Kernel(Protocol):
     """Whether time passes only with the work done, so that results do not depend on the machine."""
 
     def missing(self) -> list[Missing]:
-        """Return what this machine lacks for it, quickly: nothing is started."""
+        """Return what this machine lacks for it.
+
+        Where only a trial can tell, it is made once in a process, and takes a second or two.
+        """
 
     def version(self) -> str | None:
         """Return the release, such as 6.1.176; None where there is no kernel."""
