@@ -73,24 +73,26 @@ impl<T: Copy> Ring<T> {
     /// Places of the smallest ring.
     const FEW: usize = 4;
 
-    /// Adds an entry, read where it lies once there is room.
+    /// Adds an entry, read where it lies once there is room; where it now lies.
     #[inline]
-    pub fn push(&mut self, entry: &T) {
+    pub fn push(&mut self, entry: &T) -> &mut T {
         if self.len() as usize == self.places.len() {
-            self.grow(entry);
+            self.grow(*entry);
         }
         let place = self.place(self.next);
-        self.places[place] = *entry;
         self.next = self.next.wrapping_add(1);
+        let place = &mut self.places[place];
+        *place = *entry;
+        place
     }
 
     /// Twice the places, or the first ones, which all hold `any`. Among twice as many an entry lies where it lay, or as far behind
     /// as there were places: with all of them copied behind themselves it is there, and a large ring stays where it is in memory.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, any: &T) {
+    fn grow(&mut self, any: T) {
         if self.places.is_empty() {
-            self.places = alloc::vec![*any; Self::FEW].into();
+            self.places = alloc::vec![any; Self::FEW].into();
             return;
         }
         let mut places = core::mem::take(&mut self.places).into_vec();
