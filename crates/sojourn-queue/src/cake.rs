@@ -160,13 +160,12 @@ impl<B: Body> Cake<B> {
         self.tins[tin].ack_drops += 1;
         sink.dropped(&packet, DropReason::Redundant);
         if self.ingress {
-            self.charge_drop(tin, packet.bytes, now);
+            self.charge_drop(tin, self.framing.bytes(packet.bytes), now);
         }
     }
 
-    /// A dropped packet counts against the rates all the same.
+    /// A dropped packet of `bytes` bytes on the wire counts against the rates all the same.
     fn charge_drop(&mut self, tin: usize, bytes: u32, now: Time) {
-        let bytes = self.framing.bytes(bytes);
         self.shaper.dropped(bytes);
         self.tins[tin].schedule.sent(bytes, now);
     }
@@ -185,7 +184,7 @@ impl<B: Body> Cake<B> {
         self.tins[tin].overflowed(flow, now);
         sink.dropped(&packet, DropReason::Overflow);
         if self.ingress {
-            self.charge_drop(tin, packet.bytes, now);
+            self.charge_drop(tin, self.framing.bytes(packet.bytes), now);
         }
     }
 
@@ -238,7 +237,10 @@ impl<B: Body> Cake<B> {
             let holds = |flow| queues.packets_of(flow as usize * tins + index) > 0;
             let flow = self.tins[index].turn(look_at_decaying, holds, &mut self.random)?;
             let bucket = self.bucket_of(index, flow);
-            while let Some(mut packet) = self.queues.pop(bucket, End::Head) {
+            loop {
+                let is_last = self.queues.packets_of(bucket) == 1;
+                let Some(packet) = self.queues.head_mut(bucket) else { break };
+                let bytes = self.framing.bytes(packet.bytes);
                 let tin = &mut self.tins[index];
                 tin.bytes -= u64::from(packet.bytes);
                 let sparing;
@@ -248,27 +250,26 @@ impl<B: Body> Cake<B> {
                 } else {
                     &tin.law
                 };
-                match tin.flows[flow as usize].controller.judge(law, &packet, now, &mut self.random) {
-                    Verdict::Drop { .. } if self.queues.packets_of(bucket) > 0 => {
-                        sink.dropped(&packet, DropReason::Early);
+                match tin.flows[flow as usize].controller.judge(law, packet, now, &mut self.random) {
+                    Verdict::Drop { .. } if !is_last => {
+                        self.queues.drop_head(bucket, DropReason::Early, sink);
                         if self.ingress {
-                            tin.charge(flow, self.framing.bytes(packet.bytes));
-                            self.charge_drop(index, packet.bytes, now);
+                            tin.charge(flow, bytes);
+                            self.charge_drop(index, bytes, now);
                             break;
                         }
                         continue;
                     }
                     Verdict::Mark | Verdict::Drop { marked: true } => {
                         packet.ecn = Ecn::Ce;
-                        sink.marked(&packet);
+                        sink.marked(packet);
                     }
                     Verdict::Drop { marked: false } | Verdict::Pass => {}
                 }
-                let bytes = self.framing.bytes(packet.bytes);
                 tin.charge(flow, bytes);
                 tin.schedule.sent(bytes, now);
                 self.shaper.sent(bytes);
-                return Some(packet);
+                return self.queues.pop(bucket, End::Head);
             }
             if self.queues.packets_of(bucket) == 0 {
                 self.tins[index].found_empty(flow, now);
@@ -294,13 +295,9 @@ fn upper(bits: u64) -> u32 {
 
 impl<B: Body> Discipline<B> for Cake<B> {
     #[inline]
-    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
-        packet.class = self.tin_of[usize::from(packet.dscp.number())];
-        if self.wash {
-            packet.dscp = Dscp::DEFAULT;
-        }
-        let index = usize::from(packet.class);
+    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+        let class = self.tin_of[usize::from(packet.dscp.number())];
+        let index = usize::from(class);
         let flow = self.flow(index, &packet);
         let bucket = self.bucket_of(index, flow);
         let tin = &mut self.tins[index];
@@ -311,7 +308,11 @@ impl<B: Body> Discipline<B> for Cake<B> {
             }
         }
         tin.bytes += u64::from(packet.bytes);
-        self.queues.push(bucket, packet);
+        let waiting = self.queues.push(bucket, &packet);
+        (waiting.enqueued, waiting.class) = (now, class);
+        if self.wash {
+            waiting.dscp = Dscp::DEFAULT;
+        }
         if self.ack_filter != Filter::Off {
             self.filter(index, bucket, &packet, now, sink);
         }

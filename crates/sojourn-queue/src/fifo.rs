@@ -39,20 +39,37 @@ impl<B> Fifo<B> {
 }
 
 impl<B: Copy> Fifo<B> {
-    /// Adds a packet at the tail.
+    /// The same, to be marked there.
     #[inline]
-    pub fn push(&mut self, packet: Packet<B>) {
+    pub fn head_mut(&mut self) -> Option<&mut Packet<B>> {
+        let first = self.packets.first();
+        if self.packets.is_empty() { None } else { Some(&mut self.packets[first]) }
+    }
+
+    /// Adds a packet at the tail, and gives it where it now lies. What is to be changed is best changed there: a processor waits
+    /// where it reads in one piece what it has just written in several.
+    #[inline]
+    pub fn push(&mut self, packet: &Packet<B>) -> &mut Packet<B> {
         self.bytes += u64::from(packet.bytes);
-        self.packets.push(&packet);
+        self.packets.push(packet)
     }
 
     /// Takes the packet at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet<B>> {
-        let packet = *self.packets.front()?;
+        let head = self.packets.front()?;
+        self.bytes -= u64::from(head.bytes);
+        let packet = *head;
         self.packets.remove_first();
-        self.bytes -= u64::from(packet.bytes);
         Some(packet)
+    }
+
+    /// Drops the packet at the head.
+    #[inline]
+    pub fn drop_head<S: Sink<B>>(&mut self, reason: DropReason, sink: &mut S) {
+        if let Some(packet) = self.pop() {
+            sink.dropped(&packet, reason);
+        }
     }
 }
 

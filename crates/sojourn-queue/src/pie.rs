@@ -163,21 +163,20 @@ impl<B: Copy> Pie<B> {
 impl<B: Copy> Discipline<B> for Pie<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
         if !self.limit.has_room(&self.queue, packet.bytes) {
             self.controller.overflow();
-            return sink.dropped(&packet, DropReason::Overflow);
+            return sink.dropped(&packet.arrived(now), DropReason::Overflow);
         }
         let (backlog, wakes) = (self.backlog(), self.wakes());
         match self.controller.arrival(&self.law, &packet, backlog, wakes, &mut self.random) {
-            Verdict::Drop => return sink.dropped(&packet, DropReason::Early),
+            Verdict::Drop => return sink.dropped(&packet.arrived(now), DropReason::Early),
             Verdict::Mark => {
                 packet.ecn = Ecn::Ce;
-                sink.marked(&packet);
+                sink.marked(&packet.arrived(now));
             }
             Verdict::Pass => {}
         }
-        self.queue.push(packet);
+        self.queue.push(&packet).enqueued = now;
     }
 
     #[inline]
