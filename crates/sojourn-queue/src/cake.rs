@@ -209,6 +209,7 @@ impl<B: Body> Cake<B> {
 
     /// The tin whose turn it is, by weight. A turn that was begun in debt is passed on with a quantum more.
     fn tin_in_turn(&mut self) -> usize {
+        self.pass_turns();
         loop {
             let tin = &mut self.tins[self.current];
             if tin.deficit >= 0 && tin.waits() {
@@ -221,6 +222,18 @@ impl<B: Body> Cake<B> {
             if self.current == self.tins.len() {
                 self.current = 0;
             }
+        }
+    }
+
+    /// Where one tin alone waits, its turn comes round until it is out of debt, and changes no other that is not in debt: as many
+    /// turns at once as that takes.
+    fn pass_turns(&mut self) {
+        let (before, rest) = self.tins.split_at_mut(self.current);
+        let [tin, after @ ..] = rest else { return };
+        let changes = |other: &Tin| other.waits() || other.deficit <= 0;
+        if tin.waits() && tin.deficit < 0 && !before.iter().chain(&*after).any(changes) {
+            let turns = (tin.quantum - 1 - tin.deficit) / tin.quantum;
+            tin.deficit += turns * tin.quantum;
         }
     }
 
