@@ -237,14 +237,14 @@ impl<B: Body> Cake<B> {
         }
     }
 
-    /// The next packet of `tin`; `None` if the flow whose turn it was had none.
-    fn send<S: Sink<B>>(
+    /// The queue of a tin whose head is sent next, and is charged for; `None` if the flow whose turn it was had no packet.
+    fn prepare<S: Sink<B>>(
         &mut self,
         index: usize,
         look_at_decaying: &mut bool,
         now: Time,
         sink: &mut S,
-    ) -> Option<Packet<B>> {
+    ) -> Option<usize> {
         loop {
             let (queues, tins) = (&self.queues, self.tins.len());
             let holds = |flow| queues.packets_of(flow as usize * tins + index) > 0;
@@ -282,7 +282,7 @@ impl<B: Body> Cake<B> {
                 tin.charge(flow, bytes);
                 tin.schedule.sent(bytes, now);
                 self.shaper.sent(bytes);
-                return self.queues.pop(bucket, End::Head);
+                return Some(bucket);
             }
             if self.queues.packets_of(bucket) == 0 {
                 self.tins[index].found_empty(flow, now);
@@ -342,9 +342,8 @@ impl<B: Body> Discipline<B> for Cake<B> {
         let mut look_at_decaying = true;
         while self.queues.packets() > 0 && self.shaper.ready() <= now {
             let tin = self.choose_tin(now);
-            let packet = self.send(tin, &mut look_at_decaying, now, sink);
-            if packet.is_some() {
-                return packet;
+            if let Some(bucket) = self.prepare(tin, &mut look_at_decaying, now, sink) {
+                return self.queues.pop(bucket, End::Head);
             }
         }
         None

@@ -156,11 +156,11 @@ macro_rules! disciplines {
             }
             #[inline(never)]
             fn dequeue_managed(&mut self, place: &mut Option<Packet<B>>, now: Time, sink: &mut AnySink<'_, B>) {
-                match self {
-                    $($(#[$when])? Queue::$name(queue) => dequeue(queue, place, now, sink)),+,
+                *place = match self {
+                    $($(#[$when])? Queue::$name(queue) => dequeue(queue, now, sink)),+,
                     #[cfg(feature = "std")]
-                    Queue::Custom(queue) => dequeue(&mut **queue, place, now, sink),
-                }
+                    Queue::Custom(queue) => dequeue(&mut **queue, now, sink),
+                };
             }
         }
 
@@ -284,8 +284,8 @@ fn enqueue<B: Copy, D: Discipline<B>>(queue: &mut D, packet: &Packet<B>, now: Ti
 
 /// The same at the other end.
 #[inline(never)]
-fn dequeue<B, D: Discipline<B>>(queue: &mut D, place: &mut Option<Packet<B>>, now: Time, sink: &mut AnySink<'_, B>) {
-    *place = queue.dequeue(now, sink);
+fn dequeue<B, D: Discipline<B>>(queue: &mut D, now: Time, sink: &mut AnySink<'_, B>) -> Option<Packet<B>> {
+    queue.dequeue(now, sink)
 }
 
 /// The discipline called `name`, built in or added.
