@@ -74,7 +74,8 @@ impl<T: Copy> Ring<T> {
     const FEW: usize = 4;
 
     /// Adds an entry, read where it lies once there is room; where it now lies.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
     pub fn push(&mut self, entry: &T) -> &mut T {
         if self.len() as usize == self.places.len() {
             self.grow(*entry);

@@ -159,17 +159,17 @@ impl<B: Copy> Discipline<B> for Blue<B> {
         }
         if !self.limit.has_room(&self.queue, packet.bytes) {
             self.marking.on_loss(now);
-            return sink.dropped(&packet.arrived(now), DropReason::Overflow);
+            return sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
         if self.level.is_some_and(|level| !level.has_room(&self.queue, packet.bytes)) {
             self.marking.on_loss(now);
         }
         if self.random.chance(self.marking.p) {
             if !(self.ecn && packet.ecn.is_capable()) {
-                return sink.dropped(&packet.arrived(now), DropReason::Early);
+                return sink.dropped(packet.arrived(now), DropReason::Early);
             }
             packet.ecn = Ecn::Ce;
-            sink.marked(&packet.arrived(now));
+            sink.marked(packet.arrived(now));
         }
         self.queue.push(&packet).enqueued = now;
         self.idle_since = None;

@@ -140,10 +140,10 @@ impl<B: Copy> Cobalt<B> {
 
 impl<B: Copy> Discipline<B> for Cobalt<B> {
     #[inline]
-    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         if !self.drop_head && !self.limit.has_room(&self.queue, packet.bytes) {
             self.controller.overflow(&self.law, now);
-            return sink.dropped(&packet.arrived(now), DropReason::Overflow);
+            return sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
         self.queue.push(&packet).enqueued = now;
         while self.limit.is_exceeded(self.queue.packets(), self.queue.bytes()) {

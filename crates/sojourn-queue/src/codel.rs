@@ -105,11 +105,11 @@ impl<B: Copy> CoDel<B> {
 
 impl<B: Copy> Discipline<B> for CoDel<B> {
     #[inline]
-    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         if self.limit.has_room(&self.queue, packet.bytes) {
             self.queue.push(&packet).enqueued = now;
         } else {
-            sink.dropped(&packet.arrived(now), DropReason::Overflow);
+            sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
     }
 

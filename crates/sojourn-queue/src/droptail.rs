@@ -107,7 +107,7 @@ impl<B: Copy> DropTail<B> {
 
 impl<B: Copy> Discipline<B> for DropTail<B> {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         while self.drop_head && !self.has_room_for(&packet) {
             let Some(oldest) = self.queue.pop() else { break };
             sink.dropped(&oldest, DropReason::Overflow);
@@ -115,7 +115,7 @@ impl<B: Copy> Discipline<B> for DropTail<B> {
         if self.has_room_for(&packet) {
             self.queue.push(&packet).enqueued = now;
         } else {
-            sink.dropped(&packet.arrived(now), DropReason::Overflow);
+            sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
     }
 

@@ -32,8 +32,9 @@ impl<B> Packet<B> {
     }
 
     /// The same packet, which came to a queue at `now`.
-    pub(crate) fn arrived(self, now: Time) -> Self {
-        Packet { enqueued: now, ..self }
+    pub(crate) fn arrived(&mut self, now: Time) -> &Self {
+        self.enqueued = now;
+        self
     }
 }
 

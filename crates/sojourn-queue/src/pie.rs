@@ -172,14 +172,14 @@ impl<B: Copy> Discipline<B> for Pie<B> {
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         if !self.limit.has_room(&self.queue, packet.bytes) {
             self.controller.overflow();
-            return sink.dropped(&packet.arrived(now), DropReason::Overflow);
+            return sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
         let (backlog, wakes) = (self.backlog(), self.wakes());
         match self.controller.arrival(&self.law, &packet, backlog, wakes, &mut self.random) {
-            Verdict::Drop => return sink.dropped(&packet.arrived(now), DropReason::Early),
+            Verdict::Drop => return sink.dropped(packet.arrived(now), DropReason::Early),
             Verdict::Mark => {
                 packet.ecn = Ecn::Ce;
-                sink.marked(&packet.arrived(now));
+                sink.marked(packet.arrived(now));
             }
             Verdict::Pass => {}
         }

@@ -121,13 +121,13 @@ impl<B: Copy> Discipline<B> for Red<B> {
             if self.limit_restarts_count {
                 self.spread.restart();
             }
-            sink.dropped(&packet.arrived(now), DropReason::Overflow);
+            sink.dropped(packet.arrived(now), DropReason::Overflow);
         } else if action == Action::Drop {
-            sink.dropped(&packet.arrived(now), DropReason::Early);
+            sink.dropped(packet.arrived(now), DropReason::Early);
         } else {
             if action == Action::Mark {
                 packet.ecn = Ecn::Ce;
-                sink.marked(&packet.arrived(now));
+                sink.marked(packet.arrived(now));
             }
             self.queue.push(&packet).enqueued = now;
             self.idle_since = None;
