@@ -154,25 +154,24 @@ impl<B: Copy> Blue<B> {
 impl<B: Copy> Discipline<B> for Blue<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
         if let Some(since) = self.idle_since {
             self.marking.on_idle(since, now);
         }
         if !self.limit.has_room(&self.queue, packet.bytes) {
             self.marking.on_loss(now);
-            return sink.dropped(&packet, DropReason::Overflow);
+            return sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
         if self.level.is_some_and(|level| !level.has_room(&self.queue, packet.bytes)) {
             self.marking.on_loss(now);
         }
         if self.random.chance(self.marking.p) {
             if !(self.ecn && packet.ecn.is_capable()) {
-                return sink.dropped(&packet, DropReason::Early);
+                return sink.dropped(packet.arrived(now), DropReason::Early);
             }
             packet.ecn = Ecn::Ce;
-            sink.marked(&packet);
+            sink.marked(packet.arrived(now));
         }
-        self.queue.push(packet);
+        self.queue.push(&packet).enqueued = now;
         self.idle_since = None;
     }
 

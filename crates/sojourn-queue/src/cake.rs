@@ -160,13 +160,12 @@ impl<B: Body> Cake<B> {
         self.tins[tin].ack_drops += 1;
         sink.dropped(&packet, DropReason::Redundant);
         if self.ingress {
-            self.charge_drop(tin, packet.bytes, now);
+            self.charge_drop(tin, self.framing.bytes(packet.bytes), now);
         }
     }
 
-    /// A dropped packet counts against the rates all the same.
+    /// A dropped packet of `bytes` bytes on the wire counts against the rates all the same.
     fn charge_drop(&mut self, tin: usize, bytes: u32, now: Time) {
-        let bytes = self.framing.bytes(bytes);
         self.shaper.dropped(bytes);
         self.tins[tin].schedule.sent(bytes, now);
     }
@@ -185,7 +184,7 @@ impl<B: Body> Cake<B> {
         self.tins[tin].overflowed(flow, now);
         sink.dropped(&packet, DropReason::Overflow);
         if self.ingress {
-            self.charge_drop(tin, packet.bytes, now);
+            self.charge_drop(tin, self.framing.bytes(packet.bytes), now);
         }
     }
 
@@ -210,6 +209,7 @@ impl<B: Body> Cake<B> {
 
     /// The tin whose turn it is, by weight. A turn that was begun in debt is passed on with a quantum more.
     fn tin_in_turn(&mut self) -> usize {
+        self.pass_turns();
         loop {
             let tin = &mut self.tins[self.current];
             if tin.deficit >= 0 && tin.waits() {
@@ -225,20 +225,35 @@ impl<B: Body> Cake<B> {
         }
     }
 
-    /// The next packet of `tin`; `None` if the flow whose turn it was had none.
-    fn send<S: Sink<B>>(
+    /// Where one tin alone waits, its turn comes round until it is out of debt, and changes no other that is not in debt: as many
+    /// turns at once as that takes.
+    fn pass_turns(&mut self) {
+        let (before, rest) = self.tins.split_at_mut(self.current);
+        let [tin, after @ ..] = rest else { return };
+        let changes = |other: &Tin| other.waits() || other.deficit <= 0;
+        if tin.waits() && tin.deficit < 0 && !before.iter().chain(&*after).any(changes) {
+            let turns = (tin.quantum - 1 - tin.deficit) / tin.quantum;
+            tin.deficit += turns * tin.quantum;
+        }
+    }
+
+    /// The queue of a tin whose head is sent next, and is charged for; `None` if the flow whose turn it was had no packet.
+    fn prepare<S: Sink<B>>(
         &mut self,
         index: usize,
         look_at_decaying: &mut bool,
         now: Time,
         sink: &mut S,
-    ) -> Option<Packet<B>> {
+    ) -> Option<usize> {
         loop {
             let (queues, tins) = (&self.queues, self.tins.len());
             let holds = |flow| queues.packets_of(flow as usize * tins + index) > 0;
             let flow = self.tins[index].turn(look_at_decaying, holds, &mut self.random)?;
             let bucket = self.bucket_of(index, flow);
-            while let Some(mut packet) = self.queues.pop(bucket, End::Head) {
+            loop {
+                let is_last = self.queues.packets_of(bucket) == 1;
+                let Some(packet) = self.queues.head_mut(bucket) else { break };
+                let bytes = self.framing.bytes(packet.bytes);
                 let tin = &mut self.tins[index];
                 tin.bytes -= u64::from(packet.bytes);
                 let sparing;
@@ -248,27 +263,26 @@ impl<B: Body> Cake<B> {
                 } else {
                     &tin.law
                 };
-                match tin.flows[flow as usize].controller.judge(law, &packet, now, &mut self.random) {
-                    Verdict::Drop { .. } if self.queues.packets_of(bucket) > 0 => {
-                        sink.dropped(&packet, DropReason::Early);
+                match tin.flows[flow as usize].controller.judge(law, packet, now, &mut self.random) {
+                    Verdict::Drop { .. } if !is_last => {
+                        self.queues.drop_head(bucket, DropReason::Early, sink);
                         if self.ingress {
-                            tin.charge(flow, self.framing.bytes(packet.bytes));
-                            self.charge_drop(index, packet.bytes, now);
+                            tin.charge(flow, bytes);
+                            self.charge_drop(index, bytes, now);
                             break;
                         }
                         continue;
                     }
                     Verdict::Mark | Verdict::Drop { marked: true } => {
                         packet.ecn = Ecn::Ce;
-                        sink.marked(&packet);
+                        sink.marked(packet);
                     }
                     Verdict::Drop { marked: false } | Verdict::Pass => {}
                 }
-                let bytes = self.framing.bytes(packet.bytes);
                 tin.charge(flow, bytes);
                 tin.schedule.sent(bytes, now);
                 self.shaper.sent(bytes);
-                return Some(packet);
+                return Some(bucket);
             }
             if self.queues.packets_of(bucket) == 0 {
                 self.tins[index].found_empty(flow, now);
@@ -294,13 +308,9 @@ fn upper(bits: u64) -> u32 {
 
 impl<B: Body> Discipline<B> for Cake<B> {
     #[inline]
-    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
-        packet.class = self.tin_of[usize::from(packet.dscp.number())];
-        if self.wash {
-            packet.dscp = Dscp::DEFAULT;
-        }
-        let index = usize::from(packet.class);
+    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+        let class = self.tin_of[usize::from(packet.dscp.number())];
+        let index = usize::from(class);
         let flow = self.flow(index, &packet);
         let bucket = self.bucket_of(index, flow);
         let tin = &mut self.tins[index];
@@ -311,7 +321,11 @@ impl<B: Body> Discipline<B> for Cake<B> {
             }
         }
         tin.bytes += u64::from(packet.bytes);
-        self.queues.push(bucket, packet);
+        let waiting = self.queues.push(bucket, &packet);
+        (waiting.enqueued, waiting.class) = (now, class);
+        if self.wash {
+            waiting.dscp = Dscp::DEFAULT;
+        }
         if self.ack_filter != Filter::Off {
             self.filter(index, bucket, &packet, now, sink);
         }
@@ -328,9 +342,8 @@ impl<B: Body> Discipline<B> for Cake<B> {
         let mut look_at_decaying = true;
         while self.queues.packets() > 0 && self.shaper.ready() <= now {
             let tin = self.choose_tin(now);
-            let packet = self.send(tin, &mut look_at_decaying, now, sink);
-            if packet.is_some() {
-                return packet;
+            if let Some(bucket) = self.prepare(tin, &mut look_at_decaying, now, sink) {
+                return self.queues.pop(bucket, End::Head);
             }
         }
         None

@@ -141,12 +141,11 @@ impl<B: Copy> Cobalt<B> {
 impl<B: Copy> Discipline<B> for Cobalt<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
         if !self.drop_head && !self.limit.has_room(&self.queue, packet.bytes) {
             self.controller.overflow(&self.law, now);
-            return sink.dropped(&packet, DropReason::Overflow);
+            return sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
-        self.queue.push(packet);
+        self.queue.push(&packet).enqueued = now;
         while self.limit.is_exceeded(self.queue.packets(), self.queue.bytes()) {
             let Some(oldest) = self.queue.pop() else { break };
             self.controller.overflow(&self.law, now);
@@ -156,19 +155,21 @@ impl<B: Copy> Discipline<B> for Cobalt<B> {
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
-        while let Some(mut packet) = self.queue.pop() {
-            match self.controller.judge(&self.law, &packet, now, &mut self.random) {
-                Verdict::Drop { .. } if self.queue.packets() > 0 || !self.spare_last => {
-                    sink.dropped(&packet, DropReason::Early);
+        loop {
+            let is_spared = self.spare_last && self.queue.packets() == 1;
+            let Some(packet) = self.queue.head_mut() else { break };
+            match self.controller.judge(&self.law, packet, now, &mut self.random) {
+                Verdict::Drop { .. } if !is_spared => {
+                    self.queue.drop_head(DropReason::Early, sink);
                     continue;
                 }
                 Verdict::Mark | Verdict::Drop { marked: true } => {
                     packet.ecn = Ecn::Ce;
-                    sink.marked(&packet);
+                    sink.marked(packet);
                 }
                 Verdict::Drop { marked: false } | Verdict::Pass => {}
             }
-            return Some(packet);
+            return self.queue.pop();
         }
         self.controller.empty(&self.law, now);
         None

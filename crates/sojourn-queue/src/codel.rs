@@ -106,17 +106,17 @@ impl<B: Copy> CoDel<B> {
 impl<B: Copy> Discipline<B> for CoDel<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
         if self.limit.has_room(&self.queue, packet.bytes) {
-            self.queue.push(packet);
+            self.queue.push(&packet).enqueued = now;
         } else {
-            sink.dropped(&packet, DropReason::Overflow);
+            sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
     }
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
-        self.controller.dequeue(&self.law, &mut self.queue, now, sink)
+        self.controller.prepare(&self.law, &mut self.queue, now, sink);
+        self.queue.pop()
     }
 
     fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, sink: &mut S) -> Option<Self> {

@@ -105,26 +105,18 @@ impl<B: Copy> DropTail<B> {
     }
 }
 
-impl<B: Copy> DropTail<B> {
-    /// The packet arrives that lies at `packet`: from there it is copied once.
+impl<B: Copy> Discipline<B> for DropTail<B> {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(crate) fn admit<S: Sink<B>>(&mut self, packet: &Packet<B>, now: Time, sink: &mut S) {
-        while self.drop_head && !self.has_room_for(packet) {
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        while self.drop_head && !self.has_room_for(&packet) {
             let Some(oldest) = self.queue.pop() else { break };
             sink.dropped(&oldest, DropReason::Overflow);
         }
-        if self.has_room_for(packet) {
-            self.queue.push_now(packet, now);
+        if self.has_room_for(&packet) {
+            self.queue.push(&packet).enqueued = now;
         } else {
-            sink.dropped(&Packet { enqueued: now, ..*packet }, DropReason::Overflow);
+            sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
-    }
-}
-
-impl<B: Copy> Discipline<B> for DropTail<B> {
-    #[inline]
-    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
-        self.admit(&packet, now, sink);
     }
 
     #[cfg_attr(not(target_family = "wasm"), inline(always))]

@@ -125,7 +125,7 @@ impl<B: Copy> Discipline<B> for Drr<B> {
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
         let bucket = self.hash.bucket(&packet);
-        self.queues.push(bucket, packet);
+        self.queues.push(bucket, &packet);
         if self.queues.packets_of(bucket) == 1 {
             self.join(bucket);
         }

@@ -370,7 +370,8 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         if self.limit.is_exceeded(self.packets() + 1, self.bytes() + self.full_packet.max(u64::from(packet.bytes))) {
             return sink.dropped(&packet, DropReason::Overflow);
         }
-        if packet.class == LOW { self.low.push(packet) } else { self.classic.push(packet) }
+        let queue = if packet.class == LOW { &mut self.low } else { &mut self.classic };
+        queue.push(&packet);
     }
 
     #[inline]

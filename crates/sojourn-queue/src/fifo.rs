@@ -3,7 +3,7 @@
 use crate::{DropReason, LinkProperties, Packet, Sink};
 use alloc::format;
 use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
-use sojourn_core::{Amount, Ring, Time};
+use sojourn_core::{Amount, Ring};
 
 /// Packets in order of arrival, with their bytes counted.
 #[derive(Debug)]
@@ -39,27 +39,38 @@ impl<B> Fifo<B> {
 }
 
 impl<B: Copy> Fifo<B> {
-    /// Adds a packet at the tail.
+    /// The same, to be marked there.
     #[inline]
-    pub fn push(&mut self, packet: Packet<B>) {
-        self.bytes += u64::from(packet.bytes);
-        self.packets.push(&packet);
+    pub fn head_mut(&mut self) -> Option<&mut Packet<B>> {
+        let first = self.packets.first();
+        if self.packets.is_empty() { None } else { Some(&mut self.packets[first]) }
     }
 
-    /// Adds a packet that lies elsewhere and is enqueued now.
+    /// Adds a packet at the tail, and gives it where it now lies. What is to be changed is best changed there: a processor waits
+    /// where it reads in one piece what it has just written in several.
     #[inline]
-    pub(crate) fn push_now(&mut self, packet: &Packet<B>, now: Time) {
+    pub fn push(&mut self, packet: &Packet<B>) -> &mut Packet<B> {
         self.bytes += u64::from(packet.bytes);
-        self.packets.make_room(packet);
-        self.packets.push_into_room(Packet { enqueued: now, ..*packet });
+        self.packets.push(packet)
     }
 
     /// Takes the packet at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet<B>> {
-        // Counted first, so that nothing comes between the packet and whoever takes it.
-        self.bytes -= u64::from(self.packets.front()?.bytes);
-        self.packets.pop()
+        let head = self.packets.front()?;
+        self.bytes -= u64::from(head.bytes);
+        let packet = *head;
+        self.packets.remove_first();
+        Some(packet)
+    }
+
+    /// Drops the packet at the head.
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    pub fn drop_head<S: Sink<B>>(&mut self, reason: DropReason, sink: &mut S) {
+        if let Some(packet) = self.pop() {
+            sink.dropped(&packet, reason);
+        }
     }
 }
 

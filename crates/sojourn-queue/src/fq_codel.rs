@@ -141,6 +141,10 @@ impl<B: Copy> Source<B> for FlowQueue<'_, B> {
         self.queues.head(self.bucket)
     }
     #[inline]
+    fn head_mut(&mut self) -> Option<&mut Packet<B>> {
+        self.queues.head_mut(self.bucket)
+    }
+    #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
         self.queues.pop(self.bucket, End::Head)
     }
@@ -191,13 +195,12 @@ impl<B: Copy> FqCoDel<B> {
 
 impl<B: Copy> Discipline<B> for FqCoDel<B> {
     #[inline]
-    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
+    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
         let bucket = self.classifier.bucket(&packet);
         if bucket >= self.controllers.len() {
             self.controllers.resize(bucket + 1, CoDelController::default());
         }
-        self.queues.push(bucket, packet);
+        self.queues.push(bucket, &packet).enqueued = now;
         self.longest.grew(bucket);
         self.scheduler.activate(bucket);
         while self.is_too_full() {
@@ -212,10 +215,11 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
             let controller = &mut self.controllers[flow.bucket];
             let mut flow_queue =
                 FlowQueue { queues: &mut self.queues, bucket: flow.bucket, min_bytes_in: self.min_bytes_in };
-            match controller.dequeue(&self.law, &mut flow_queue, now, sink) {
+            controller.prepare(&self.law, &mut flow_queue, now, sink);
+            match self.queues.head(flow.bucket) {
                 Some(packet) => {
                     self.scheduler.charge(flow, packet.bytes);
-                    return Some(packet);
+                    return self.queues.pop(flow.bucket, End::Head);
                 }
                 None => self.scheduler.found_empty(flow),
             }

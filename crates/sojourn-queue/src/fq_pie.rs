@@ -170,7 +170,7 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
             }
             Verdict::Pass => {}
         }
-        self.queues.push(bucket, packet);
+        self.queues.push(bucket, &packet);
         self.scheduler.activate(bucket);
         if let Some(mut longest) = self.longest.take() {
             longest.grew(bucket);

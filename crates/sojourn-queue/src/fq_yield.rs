@@ -121,6 +121,10 @@ impl<B: Copy> Source<B> for FlowQueue<'_, B> {
         self.queues.head(self.bucket)
     }
     #[inline]
+    fn head_mut(&mut self) -> Option<&mut Packet<B>> {
+        self.queues.head_mut(self.bucket)
+    }
+    #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
         self.queues.pop(self.bucket, End::Head)
     }
@@ -195,7 +199,8 @@ impl<B: Copy> FqYield<B> {
     #[inline(never)]
     fn take_controlled<S: Sink<B>>(&mut self, bucket: usize, now: Time, sink: &mut S) -> Option<Packet<B>> {
         let mut source = FlowQueue { queues: &mut self.queues, bucket };
-        self.controllers[bucket].dequeue(&self.law, &mut source, now, sink)
+        self.controllers[bucket].prepare(&self.law, &mut source, now, sink);
+        source.take()
     }
 
     /// Serves who is in front: flows that are not deferred, and packets that have waited enough.
@@ -360,7 +365,7 @@ impl<B: Copy> Discipline<B> for FqYield<B> {
         if self.queues.packets_of(bucket) == 0 && now.since(self.flows[bucket].arrived) > MEMORY {
             self.release(bucket, Release::Forgotten, now);
         }
-        self.queues.push(bucket, packet);
+        self.queues.push(bucket, &packet);
         self.longest.grew(bucket);
         self.flows[bucket].arrived = now;
         match self.flows[bucket].deferred {

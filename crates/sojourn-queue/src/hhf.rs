@@ -183,7 +183,7 @@ impl<B: Copy> Discipline<B> for Hhf<B> {
         packet.enqueued = now;
         let class = self.classify(&packet, now);
         packet.class = class as u8;
-        self.queues[class].push(packet);
+        self.queues[class].push(&packet);
         if class == HEAVY {
             self.scheduler.activate_old(HEAVY);
         } else {

@@ -65,7 +65,7 @@ impl Led<'_> {
     fn arrive(&mut self, flow: u32, bytes: u32, ecn: Ecn) {
         let packet = packet_of(flow, bytes, self.arrived.len() as u32, ecn);
         self.bytes[0] += u64::from(bytes);
-        self.arrived.push(packet);
+        self.arrived.push(Packet { enqueued: self.now, ..packet });
         self.queue.enqueue(packet, self.now, &mut self.outcome.sink);
     }
 
@@ -83,7 +83,7 @@ impl Led<'_> {
         let expected = if marked { Ecn::Ce } else { before.ecn };
         prop_assert_eq!(packet.ecn, expected, "CE is set where a mark was reported, and nowhere else");
         prop_assert!(!marked || before.ecn.is_capable(), "only ECN-capable packets are marked");
-        prop_assert!(packet.enqueued <= self.now);
+        prop_assert_eq!(packet.enqueued, before.enqueued, "a packet knows when it came");
         self.bytes[1] += u64::from(packet.bytes);
         self.outcome.sent.push((packet.body, self.now, packet.class));
         Ok(())
@@ -148,6 +148,9 @@ pub(crate) fn lead(
         let last = &mut last[usize::from(matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce))];
         prop_assert!(Some(*number) > *last, "packets of a flow leave in the order they came");
         *last = Some(*number);
+    }
+    for &(number, came) in &led.outcome.sink.came {
+        prop_assert_eq!(came, led.arrived[number as usize].enqueued, "so does one that is dropped or marked");
     }
     let mut marks = led.outcome.sink.marks.clone();
     marks.sort_unstable();

@@ -127,11 +127,27 @@ macro_rules! disciplines {
             }
         }
 
-        /// What a plain queue does is done where the packet is, without a call; these are for all others, once for
+        /// What a plain queue does is done where the packet is, without a call; what is managed is for all others, once for
         /// every kind of sink.
         impl<B: Body> Queue<B> {
+            /// [`enqueue`](Discipline::enqueue) of a packet that is read where it lies.
+            #[inline]
+            pub fn enqueue_from<S: Sink<B>>(&mut self, packet: &Packet<B>, now: Time, sink: &mut S) {
+                match self {
+                    Queue::DropTail(queue) => queue.enqueue(*packet, now, sink),
+                    queue => queue.enqueue_managed(packet, now, &mut AnySink(sink)),
+                }
+            }
+            /// [`dequeue`](Discipline::dequeue) to `place`.
+            #[inline]
+            pub fn dequeue_to<S: Sink<B>>(&mut self, place: &mut Option<Packet<B>>, now: Time, sink: &mut S) {
+                match self {
+                    Queue::DropTail(queue) => *place = queue.dequeue(now, sink),
+                    queue => queue.dequeue_managed(place, now, &mut AnySink(sink)),
+                }
+            }
             #[inline(never)]
-            fn enqueue_managed(&mut self, packet: Packet<B>, now: Time, sink: &mut AnySink<'_, B>) {
+            fn enqueue_managed(&mut self, packet: &Packet<B>, now: Time, sink: &mut AnySink<'_, B>) {
                 match self {
                     $($(#[$when])? Queue::$name(queue) => enqueue(queue, packet, now, sink)),+,
                     #[cfg(feature = "std")]
@@ -139,44 +155,24 @@ macro_rules! disciplines {
                 }
             }
             #[inline(never)]
-            fn dequeue_managed(&mut self, now: Time, sink: &mut AnySink<'_, B>) -> Option<Packet<B>> {
-                match self {
+            fn dequeue_managed(&mut self, place: &mut Option<Packet<B>>, now: Time, sink: &mut AnySink<'_, B>) {
+                *place = match self {
                     $($(#[$when])? Queue::$name(queue) => dequeue(queue, now, sink)),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => dequeue(&mut **queue, now, sink),
-                }
-            }
-        }
-
-        impl<B: Body> Queue<B> {
-            /// As [`enqueue`](Discipline::enqueue), of a packet that lies elsewhere.
-            #[inline]
-            pub fn admit<S: Sink<B>>(&mut self, packet: &Packet<B>, now: Time, sink: &mut S) {
-                match self {
-                    Queue::DropTail(queue) => queue.admit(packet, now, sink),
-                    queue => queue.enqueue_managed(*packet, now, &mut AnySink(sink)),
-                }
-            }
-
-            /// As [`dequeue`](Discipline::dequeue), of a packet that goes to `to`.
-            #[inline]
-            pub fn give<S: Sink<B>>(&mut self, to: &mut Option<Packet<B>>, now: Time, sink: &mut S) {
-                match self {
-                    Queue::DropTail(queue) => *to = queue.dequeue(now, sink),
-                    queue => *to = queue.dequeue_managed(now, &mut AnySink(sink)),
-                }
+                };
             }
         }
 
         impl<B: Body> Discipline<B> for Queue<B> {
             #[inline]
             fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
-                self.admit(&packet, now, sink);
+                self.enqueue_from(&packet, now, sink);
             }
             #[inline]
             fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
                 let mut packet = None;
-                self.give(&mut packet, now, sink);
+                self.dequeue_to(&mut packet, now, sink);
                 packet
             }
             #[inline]
@@ -282,8 +278,8 @@ disciplines! {
 
 /// A discipline's own function, so that a [`Queue`] jumps to it, and saves no registers for all others.
 #[inline(never)]
-fn enqueue<B, D: Discipline<B>>(queue: &mut D, packet: Packet<B>, now: Time, sink: &mut AnySink<'_, B>) {
-    queue.enqueue(packet, now, sink);
+fn enqueue<B: Copy, D: Discipline<B>>(queue: &mut D, packet: &Packet<B>, now: Time, sink: &mut AnySink<'_, B>) {
+    queue.enqueue(*packet, now, sink);
 }
 
 /// The same at the other end.

@@ -30,6 +30,12 @@ impl<B> Packet<B> {
         let (key, ecn, dscp) = (FlowKey::default(), Ecn::default(), Dscp::default());
         Packet { flow, bytes, enqueued: Time::ZERO, key, ecn, dscp, class: 0, body }
     }
+
+    /// The same packet, which came to a queue at `now`.
+    pub(crate) fn arrived(&mut self, now: Time) -> &Self {
+        self.enqueued = now;
+        self
+    }
 }
 
 /// The 5-tuple of a flow, in small numbers instead of addresses.

@@ -100,12 +100,13 @@ impl<B: Copy> Pi2<B> {
         })
     }
 
-    /// Whether `packet` is to be dropped; marks it if not and if due.
+    /// Whether the packet at the head is to be dropped; marks it if not and if due.
     #[inline]
-    fn judge<S: Sink<B>>(&mut self, packet: &mut Packet<B>, sink: &mut S) -> bool {
-        if self.queue.bytes() < self.spared {
+    fn judge<S: Sink<B>>(&mut self, sink: &mut S) -> bool {
+        let waiting = self.queue.bytes();
+        let Some(packet) = self.queue.head_mut().filter(|head| waiting - u64::from(head.bytes) >= self.spared) else {
             return false;
-        }
+        };
         let overload = self.controller.scalable() >= 1.0;
         let (root, classic, scalable) = match self.le_root != 1.0 && packet.dscp == Dscp::LE {
             true => (self.le_root, &mut self.le_classic, &mut self.le_scalable),
@@ -131,23 +132,19 @@ impl<B: Copy> Pi2<B> {
 impl<B: Copy> Discipline<B> for Pi2<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
         if self.limit.has_room(&self.queue, packet.bytes) {
-            self.queue.push(packet);
+            self.queue.push(&packet).enqueued = now;
         } else {
-            sink.dropped(&packet, DropReason::Overflow);
+            sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
     }
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, sink: &mut S) -> Option<Packet<B>> {
-        loop {
-            let mut packet = self.queue.pop()?;
-            if !self.judge(&mut packet, sink) {
-                return Some(packet);
-            }
-            sink.dropped(&packet, DropReason::Early);
+        while self.judge(sink) {
+            self.queue.drop_head(DropReason::Early, sink);
         }
+        self.queue.pop()
     }
 
     #[inline]

@@ -20,6 +20,8 @@ use crate::{Backlog, Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, P
 use alloc::format;
 use alloc::vec::Vec;
 use law::{PieController, PieLaw, Verdict};
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{
     Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
@@ -111,7 +113,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct Pie<B> {
     queue: Fifo<B>,
     limit: Limit,
-    active_above: f64,
+    /// So much has to wait, in the unit of the limit, for the controller to become active.
+    active_from: u64,
     law: PieLaw,
     controller: PieController,
     next_update: Time,
@@ -141,7 +144,11 @@ impl<B: Copy> Pie<B> {
         Ok(Pie {
             queue: Fifo::default(),
             limit,
-            active_above: params.number("active_above"),
+            active_from: match limit {
+                Limit::Packets(limit) | Limit::Bytes(limit) => {
+                    (params.number("active_above") * limit as f64).ceil() as u64
+                }
+            },
             law,
             controller: PieController::default(),
             next_update: link.since + law.update(),
@@ -152,32 +159,31 @@ impl<B: Copy> Pie<B> {
     /// Whether enough waits for the controller to become active.
     #[inline]
     fn wakes(&self) -> bool {
-        let (waiting, limit) = match self.limit {
-            Limit::Packets(limit) => (self.queue.packets() as f64, limit),
-            Limit::Bytes(limit) => (self.queue.bytes() as f64, limit),
+        let waiting = match self.limit {
+            Limit::Packets(_) => self.queue.packets() as u64,
+            Limit::Bytes(_) => self.queue.bytes(),
         };
-        waiting >= self.active_above * limit as f64
+        waiting >= self.active_from
     }
 }
 
 impl<B: Copy> Discipline<B> for Pie<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
         if !self.limit.has_room(&self.queue, packet.bytes) {
             self.controller.overflow();
-            return sink.dropped(&packet, DropReason::Overflow);
+            return sink.dropped(packet.arrived(now), DropReason::Overflow);
         }
         let (backlog, wakes) = (self.backlog(), self.wakes());
         match self.controller.arrival(&self.law, &packet, backlog, wakes, &mut self.random) {
-            Verdict::Drop => return sink.dropped(&packet, DropReason::Early),
+            Verdict::Drop => return sink.dropped(packet.arrived(now), DropReason::Early),
             Verdict::Mark => {
                 packet.ecn = Ecn::Ce;
-                sink.marked(&packet);
+                sink.marked(packet.arrived(now));
             }
             Verdict::Pass => {}
         }
-        self.queue.push(packet);
+        self.queue.push(&packet).enqueued = now;
     }
 
     #[inline]
@@ -190,7 +196,7 @@ impl<B: Copy> Discipline<B> for Pie<B> {
     }
 
     fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, sink: &mut S) -> Option<Self> {
-        (self.limit, self.law, self.active_above) = (fresh.limit, fresh.law, fresh.active_above);
+        (self.limit, self.law, self.active_from) = (fresh.limit, fresh.law, fresh.active_from);
         self.limit.trim(&mut self.queue, sink);
         None
     }

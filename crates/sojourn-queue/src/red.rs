@@ -109,7 +109,6 @@ impl<B: Copy> Red<B> {
 impl<B: Copy> Discipline<B> for Red<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
         let waiting = self.unit.measure(&self.queue);
         self.average.sample(waiting, self.idle_since.map(|since| now.since(since)));
         if let Some(adaptation) = &mut self.adaptation {
@@ -122,15 +121,15 @@ impl<B: Copy> Discipline<B> for Red<B> {
             if self.limit_restarts_count {
                 self.spread.restart();
             }
-            sink.dropped(&packet, DropReason::Overflow);
+            sink.dropped(packet.arrived(now), DropReason::Overflow);
         } else if action == Action::Drop {
-            sink.dropped(&packet, DropReason::Early);
+            sink.dropped(packet.arrived(now), DropReason::Early);
         } else {
             if action == Action::Mark {
                 packet.ecn = Ecn::Ce;
-                sink.marked(&packet);
+                sink.marked(packet.arrived(now));
             }
-            self.queue.push(packet);
+            self.queue.push(&packet).enqueued = now;
             self.idle_since = None;
             return;
         }
@@ -140,13 +139,12 @@ impl<B: Copy> Discipline<B> for Red<B> {
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
-        let packet = self.queue.pop();
-        let silent = packet.is_none();
-        let idle = silent || (self.idle_when_empty && self.queue.packets() == 0);
+        // Either none is left or, where that counts, this one is the last.
+        let idle = self.queue.packets() <= usize::from(self.idle_when_empty);
         if idle && self.idle_since.is_none() {
             self.idle_since = Some(now);
         }
-        packet
+        self.queue.pop()
     }
 
     #[inline]

@@ -214,7 +214,7 @@ impl<B: Copy> Discipline<B> for Sfb<B> {
             set.add(places);
         }
         self.counted.push_back(counted);
-        self.queue.push(packet);
+        self.queue.push(&packet);
     }
 
     #[inline]

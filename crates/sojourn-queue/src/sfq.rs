@@ -131,7 +131,7 @@ impl<B: Copy> Sfq<B> {
             }
             return;
         }
-        self.queues.push(bucket, packet);
+        self.queues.push(bucket, &packet);
         self.note_change(bucket);
         self.longest.grew(bucket);
         if used == 0 {
@@ -157,7 +157,7 @@ impl<B: Copy> Sfq<B> {
         if let Some(oldest) = self.queues.pop(bucket, End::Head) {
             sink.dropped(&oldest, DropReason::Overflow);
         }
-        self.queues.push(bucket, packet);
+        self.queues.push(bucket, &packet);
     }
 
     /// Drops a packet of `bucket`, which stays in the round.

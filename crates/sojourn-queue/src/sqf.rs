@@ -94,7 +94,7 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
         if self.queues.packets_of(bucket) == 0 {
             self.note_service(bucket);
         }
-        self.queues.push(bucket, packet);
+        self.queues.push(bucket, &packet);
         self.rank(bucket);
         self.longest.grew(bucket);
         while self.limit.is_exceeded(self.queues.packets(), self.queues.bytes()) && self.drop_of_longest(sink).is_some()

@@ -101,15 +101,19 @@ pub(crate) struct Recorder {
     pub(crate) dropped_bytes: u64,
     /// Numbers of marked packets.
     pub(crate) marks: Vec<u32>,
+    /// Numbers of dropped and marked packets, with when they say that they came.
+    pub(crate) came: Vec<(u32, Time)>,
 }
 
 impl Sink<u32> for Recorder {
     fn dropped(&mut self, packet: &Packet<u32>, reason: DropReason) {
         self.drops.push((packet.body, reason));
         self.dropped_bytes += u64::from(packet.bytes);
+        self.came.push((packet.body, packet.enqueued));
     }
     fn marked(&mut self, packet: &Packet<u32>) {
         self.marks.push(packet.body);
+        self.came.push((packet.body, packet.enqueued));
     }
 }
 

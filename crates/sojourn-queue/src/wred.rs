@@ -257,7 +257,7 @@ impl<B: Copy> Discipline<B> for Wred<B> {
             }
             Ok(_) => (),
         }
-        self.queue.push(packet);
+        self.queue.push(&packet);
         self.levels[level].packets += 1;
         self.levels[level].bytes += u64::from(packet.bytes);
         for index in self.counted_by(level) {

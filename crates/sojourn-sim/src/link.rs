@@ -230,7 +230,7 @@ impl Link {
         self.meter.pass(now);
         self.meter.arrived(packet.bytes);
         let mut sink = Counter { meter: &mut self.meter, special: &mut self.special, flows, purges: false };
-        self.queue.admit(packet, now, &mut sink);
+        self.queue.enqueue_from(packet, now, &mut sink);
         self.check_backlog();
     }
 
@@ -281,7 +281,7 @@ impl Link {
             return until;
         }
         let mut sink = Counter { meter: &mut self.meter, special: &mut self.special, flows, purges: false };
-        self.queue.give(&mut self.on_wire, now, &mut sink);
+        self.queue.dequeue_to(&mut self.on_wire, now, &mut sink);
         let Some(packet) = &self.on_wire else {
             self.check_backlog();
             return self.queue.ready_at(now).unwrap_or(Time::NEVER);

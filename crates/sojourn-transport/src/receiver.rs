@@ -384,13 +384,16 @@ impl Receiver {
     /// The same where something is missing.
     #[inline(never)]
     fn take_any(&mut self, number: u32) -> bool {
-        if number < self.next {
-            return false;
-        }
         if number > self.next {
             self.has_gap = true;
             return self.beyond.get_or_insert_default().take(number, self.sack);
         }
+        number == self.next && self.fill()
+    }
+
+    /// Takes the next segment where something is missing.
+    #[inline(never)]
+    fn fill(&mut self) -> bool {
         self.next += 1;
         if let Some(beyond) = &mut self.beyond
             && beyond.ranges.front().is_some_and(|range| range.start == self.next)
@@ -438,6 +441,7 @@ impl Receiver {
 
 impl Beyond {
     /// Stores `number`; whether it was new. Which ranges are recent is noted where they are `told`.
+    #[inline]
     fn take(&mut self, number: u32, told: bool) -> bool {
         // Most go on where the last range ends.
         if let Some(last) = self.ranges.back_mut()
@@ -454,6 +458,7 @@ impl Beyond {
     }
 
     /// Puts `number` into the ranges; whether it was new.
+    #[inline(never)]
     fn enter(&mut self, number: u32) -> bool {
         let after = self.ranges.partition_point(|range| range.start <= number);
         let before = after.checked_sub(1);
@@ -475,6 +480,7 @@ impl Beyond {
     }
 
     /// Puts the range of `number` first among the recent ones.
+    #[inline(never)]
     fn note_recent(&mut self, number: u32) {
         let same = |other: &u32| self.range_of(*other).is_some_and(|range| range.start <= number && number < range.end);
         let place = self.recent.iter().position(same).unwrap_or(MAX_BLOCKS - 1);

@@ -8,6 +8,7 @@ use super::shaper::Schedule;
 use super::ways::Hosts;
 use crate::cobalt::law::{CobaltController, CobaltLaw};
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 use sojourn_core::{Rate, Span, Stream, Time};
 
 /// Bounds of a flow's quantum in bytes, and the part of a second in which it is sent at the tin's rate.
@@ -62,7 +63,8 @@ impl Default for Flow {
 /// `first`, where that is a flow, and otherwise `second`.
 #[inline]
 fn or(first: u32, second: u32) -> u32 {
-    if first == NONE { second } else { first }
+    // Chosen, not branched to: whether a flow has just come cannot be guessed.
+    select_unpredictable(first == NONE, second, first)
 }
 
 /// Flows in order, chained through themselves: each is in at most one list.

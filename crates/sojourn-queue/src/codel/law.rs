@@ -14,6 +14,8 @@ const MEMORY_INTERVALS: u64 = 16;
 pub(crate) trait Source<B> {
     /// The oldest packet.
     fn head(&self) -> Option<&Packet<B>>;
+    /// The same, to be marked.
+    fn head_mut(&mut self) -> Option<&mut Packet<B>>;
     /// Takes it.
     fn take(&mut self) -> Option<Packet<B>>;
     /// Bytes that wait: CoDel is silent while there are no more than `min_bytes` behind the oldest packet.
@@ -24,6 +26,10 @@ impl<B: Copy> Source<B> for Fifo<B> {
     #[inline]
     fn head(&self) -> Option<&Packet<B>> {
         Fifo::head(self)
+    }
+    #[inline]
+    fn head_mut(&mut self) -> Option<&mut Packet<B>> {
+        Fifo::head_mut(self)
     }
     #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
@@ -247,15 +253,15 @@ impl Default for CoDelController {
 }
 
 impl CoDelController {
-    /// The next packet to send, after those that had to be dropped (RFC 8289 section 5.5, `deque`).
+    /// Drops and marks what has to be, so that the next packet to send is the oldest (RFC 8289 section 5.5, `deque`).
     #[inline]
-    pub(crate) fn dequeue<B: Copy, S: Sink<B>>(
+    pub(crate) fn prepare<B: Copy, S: Sink<B>>(
         &mut self,
         law: &CoDelLaw,
         source: &mut impl Source<B>,
         now: Time,
         sink: &mut S,
-    ) -> Option<Packet<B>> {
+    ) {
         let now = law.clock.read(now);
         let mut above = self.is_above(law, source, now);
         let mut marks = false;
@@ -289,13 +295,9 @@ impl CoDelController {
             }
             self.enter(law, now);
         }
-        let mut packet = source.take()?;
-        if marks {
-            mark(&mut packet, sink);
-        } else {
-            law.mark_by_threshold(&mut packet, now, sink);
+        if marks || law.ce_threshold.is_some() {
+            law.mark(source, marks, now, sink);
         }
-        Some(packet)
     }
 
     /// Packets were dropped from this queue for want of room: Linux lets the controller press harder.
@@ -381,15 +383,14 @@ impl CoDelLaw {
         self.ecn && packet.is_some_and(|packet| packet.ecn.is_capable())
     }
 
-    /// The second, instantaneous threshold.
-    #[inline]
-    fn mark_by_threshold<B, S: Sink<B>>(&self, packet: &mut Packet<B>, now: Time, sink: &mut S) {
-        let Some(threshold) = self.ce_threshold else { return };
+    /// Marks the oldest packet if `due`, or if it is above the second, instantaneous threshold.
+    fn mark<B, S: Sink<B>>(&self, source: &mut impl Source<B>, due: bool, now: Time, sink: &mut S) {
+        let Some(packet) = source.head_mut() else { return };
         let chosen = match self.ce_threshold_for {
             CeThresholdFor::All => matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1),
             CeThresholdFor::Ect1 => packet.ecn == Ecn::Ect1,
         };
-        if chosen && self.delay(packet, now) > threshold {
+        if due || (chosen && self.ce_threshold.is_some_and(|threshold| self.delay(packet, now) > threshold)) {
             mark(packet, sink);
         }
     }

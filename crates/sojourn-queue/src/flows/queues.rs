@@ -1,6 +1,6 @@
 //! The queues of flows, one for each bucket, in one pool of packets.
 
-use crate::Packet;
+use crate::{DropReason, Packet, Sink};
 use alloc::vec::Vec;
 
 /// No slot.
@@ -105,9 +105,17 @@ impl<B: Copy> FlowQueues<B> {
         Some(&self.pool[chain.head as usize].packet)
     }
 
-    /// Adds a packet at the tail of `bucket`.
+    /// The same, to be marked there.
     #[inline]
-    pub(crate) fn push(&mut self, bucket: usize, packet: Packet<B>) {
+    pub(crate) fn head_mut(&mut self, bucket: usize) -> Option<&mut Packet<B>> {
+        let chain = self.queues.get(bucket).filter(|chain| chain.packets > 0)?;
+        Some(&mut self.pool[chain.head as usize].packet)
+    }
+
+    /// Adds a packet at the tail of `bucket`, and gives it where it now lies. What is to be changed is best changed there: see
+    /// [`Fifo::push`](crate::Fifo::push).
+    #[inline]
+    pub(crate) fn push(&mut self, bucket: usize, packet: &Packet<B>) -> &mut Packet<B> {
         if bucket >= self.queues.len() {
             self.queues.resize(bucket + 1, Chain::EMPTY);
         }
@@ -123,6 +131,7 @@ impl<B: Copy> FlowQueues<B> {
         chain.bytes += u64::from(packet.bytes);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
+        &mut self.pool[slot as usize].packet
     }
 
     /// Takes the packet at this end of `bucket`.
@@ -146,6 +155,15 @@ impl<B: Copy> FlowQueues<B> {
         self.packets -= 1;
         self.bytes -= bytes;
         Some(slot.packet)
+    }
+
+    /// Drops the packet at the head of `bucket`.
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    pub(crate) fn drop_head<S: Sink<B>>(&mut self, bucket: usize, reason: DropReason, sink: &mut S) {
+        if let Some(packet) = self.pop(bucket, End::Head) {
+            sink.dropped(&packet, reason);
+        }
     }
 
     /// The packets of `bucket` from its head on, each with its place in the pool.
@@ -183,13 +201,13 @@ impl<B: Copy> FlowQueues<B> {
 
     /// A slot with this content: a free one if there is any, filled in place.
     #[inline]
-    fn allocate(&mut self, packet: Packet<B>, previous: u32) -> u32 {
+    fn allocate(&mut self, packet: &Packet<B>, previous: u32) -> u32 {
         let Some(slot) = self.pool.get_mut(self.free as usize) else {
-            self.pool.push(Slot { packet, next: NONE, previous });
+            self.pool.push(Slot { packet: *packet, next: NONE, previous });
             return self.pool.len() as u32 - 1;
         };
         let place = core::mem::replace(&mut self.free, slot.next);
-        slot.packet = packet;
+        slot.packet = *packet;
         slot.previous = previous;
         place
     }
@@ -206,7 +224,9 @@ mod tests {
     fn the_pool_is_as_large_as_the_most_that_waited() {
         let mut queues = FlowQueues::default();
         for round in 0..1000u32 {
-            (0..10).for_each(|bucket| queues.push(bucket, packet(100 + round, bucket as u32)));
+            (0..10).for_each(|bucket| {
+                queues.push(bucket, &packet(100 + round, bucket as u32));
+            });
             (0..10).for_each(|bucket| assert_eq!(queues.pop(bucket, End::Head).unwrap().body, bucket as u32));
         }
         assert_eq!(queues.pool.len(), 10);
@@ -241,7 +261,7 @@ mod tests {
                 match step {
                     Step::Push(bytes) => {
                         queue.push_back((bytes, number));
-                        queues.push(bucket, packet(bytes, number));
+                        queues.push(bucket, &packet(bytes, number));
                     }
                     Step::Pop(end) => {
                         let taken = queues.pop(bucket, end).map(|packet| (packet.bytes, packet.body));

@@ -109,8 +109,8 @@ impl Spread {
 
     /// The probability for this packet (p_a), which is already counted, at base probability `p` (p_b).
     fn spread(&self, p: f64, bytes: u32) -> f64 {
-        let scale = f64::from(bytes) / f64::from(self.mean_packet);
-        let p = if self.by_size == BySize::Before { (p * scale).min(1.0) } else { p };
+        let scale = || f64::from(bytes) / f64::from(self.mean_packet);
+        let p = if self.by_size == BySize::Before { (p * scale()).min(1.0) } else { p };
         let count = match self.by_size {
             BySize::After => (self.bytes / u64::from(self.mean_packet)) as f64,
             _ => self.count as f64,
@@ -123,7 +123,7 @@ impl Spread {
             Rule::Uniform | Rule::Wait => 1.0,
             Rule::Independent | Rule::Threshold => p,
         };
-        let scaled = if self.by_size == BySize::After && spread < 1.0 { spread * scale } else { spread };
+        let scaled = if self.by_size == BySize::After && spread < 1.0 { spread * scale() } else { spread };
         scaled.min(1.0)
     }
 

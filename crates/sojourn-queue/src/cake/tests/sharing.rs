@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cake::tin::{Setting, Tin};
+use proptest::prelude::*;
 use sojourn_core::Stream;
 
 /// Packets that the flows send in `rounds` turns of the link while none runs empty; each is (sender, receiver).
@@ -224,4 +225,36 @@ fn an_unresponsive_flow_is_one_until_blue_rests() {
         while queue.dequeue(now, &mut sink).is_some() {}
     }
     assert_eq!(probe(&queue, "best_effort.unresponsive_flows"), 0.0);
+}
+
+/// What is left of a turn: anything, or whole quanta.
+fn debts() -> impl Strategy<Value = i64> {
+    prop_oneof![-4000i64..2000, (-60i64..30).prop_map(|parts| parts * 64)]
+}
+
+proptest! {
+    /// Turns that are passed at once leave every tin as turns that go round one by one (`cake_dequeue`).
+    #[test]
+    fn turns_passed_at_once_are_those_that_go_round(
+        tins in prop::collection::vec((debts(), 0u32..2), 3..=3), current in 0usize..3,
+    ) {
+        prop_assume!(tins.iter().any(|&(_, flows)| flows > 0));
+        let Queue::Cake(mut cake) = cake(&[]) else { unreachable!("it is CAKE") };
+        cake.current = current;
+        for (tin, &(deficit, flows)) in cake.tins.iter_mut().zip(&tins) {
+            (tin.deficit, tin.census.bulk) = (deficit, flows);
+        }
+        let mut expected: Vec<(i64, i64, bool)> =
+            cake.tins.iter().map(|tin| (tin.deficit, tin.quantum, tin.waits())).collect();
+        let mut turn = current;
+        while expected[turn].0 < 0 || !expected[turn].2 {
+            let (deficit, quantum, _) = &mut expected[turn];
+            *deficit += if *deficit <= 0 { *quantum } else { 0 };
+            turn = (turn + 1) % tins.len();
+        }
+        prop_assert_eq!(cake.tin_in_turn(), turn);
+        let found: Vec<(i64, i64, bool)> =
+            cake.tins.iter().map(|tin| (tin.deficit, tin.quantum, tin.waits())).collect();
+        prop_assert_eq!(found, expected);
+    }
 }
