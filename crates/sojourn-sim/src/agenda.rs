@@ -1,13 +1,13 @@
 //! What happens next.
 //!
 //! The sources of events that are always there (links and delay lines) each have a slot in a tournament
-//! tree, so that rescheduling one costs a handful of comparisons and never allocates. Flow timers,
-//! which are many and rarely due, wait in a heap that takes part in the tournament as one slot. Events
-//! at the same instant are taken in the order of their slots, timers in the order they were set.
+//! tree, so that rescheduling one costs a handful of comparisons and never allocates. [Timers](timers) have a tree of
+//! their own. Events at the same instant are taken in the order of their slots, timers after them in the order they were set.
+
+mod timers;
 
 use sojourn_core::Time;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use timers::Timers;
 
 /// The pending events of a run.
 #[derive(Debug)]
@@ -15,11 +15,8 @@ pub struct Agenda {
     /// A complete binary tree, root at 1: each node holds the earliest event below it.
     nodes: Box<[Event]>,
     slot_bits: u32,
-    timers: BinaryHeap<Reverse<Timer>>,
-    timers_set: u64,
+    timers: Timers,
     timer_slot: usize,
-    /// Whether the first of the timers has gone off, and the next one set may take its place.
-    first_is_done: bool,
 }
 
 /// Time and slot in one number, so that the earlier of two events is their minimum. The slot takes as
@@ -29,49 +26,18 @@ type Event = u64;
 /// No event, in whatever slot.
 const NO_EVENT: Event = Event::MAX;
 
-/// A timer as one number, for a processor would guess wrong which part of two timers decides: its time, below it how many
-/// were set before, below that its owner.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Timer(u128);
-
-impl Timer {
-    const OWNER_BITS: u32 = 24;
-    const ORDER_BITS: u32 = 44;
-    /// The last instant that it can say; 36 years.
-    const LAST: u64 = u64::MAX >> 4;
-
-    #[inline]
-    fn new(time: Time, order: u64, owner: u32) -> Timer {
-        debug_assert!(owner < Agenda::MAX_OWNERS && order < 1 << Timer::ORDER_BITS);
-        let rank = u128::from(time.as_nanos().min(Timer::LAST)) << Timer::ORDER_BITS | u128::from(order);
-        Timer(rank << Timer::OWNER_BITS | u128::from(owner))
-    }
-
-    #[inline]
-    fn time(self) -> Time {
-        Time::from_nanos((self.0 >> (Timer::ORDER_BITS + Timer::OWNER_BITS)) as u64)
-    }
-
-    #[inline]
-    fn owner(self) -> u32 {
-        self.0 as u32 & (Agenda::MAX_OWNERS - 1)
-    }
-}
-
 impl Agenda {
     /// Whoever has timers is called by a number below this.
-    pub const MAX_OWNERS: u32 = 1 << Timer::OWNER_BITS;
+    pub const MAX_OWNERS: u32 = Timers::MAX_OWNERS;
 
-    /// An agenda for `slots` sources, none of which has an event.
-    pub fn new(slots: usize) -> Agenda {
-        let slot_bits = (slots + 1).next_power_of_two().max(2).ilog2();
+    /// An agenda for `slots` sources and `owners` of timers, none of which has an event.
+    pub fn new(slots: usize, owners: usize) -> Agenda {
+        let slot_bits = slots.next_power_of_two().max(2).ilog2();
         Agenda {
             nodes: vec![NO_EVENT; 2 << slot_bits].into(),
             slot_bits,
-            timers: BinaryHeap::new(),
-            timers_set: 0,
+            timers: Timers::new(owners),
             timer_slot: slots,
-            first_is_done: false,
         }
     }
 
@@ -86,24 +52,22 @@ impl Agenda {
     #[inline]
     pub fn next(&self) -> (Time, usize) {
         let event = self.nodes[1];
-        (Time::from_nanos(event >> self.slot_bits), event as usize & ((1 << self.slot_bits) - 1))
+        let (time, slot) = (Time::from_nanos(event >> self.slot_bits), event as usize & ((1 << self.slot_bits) - 1));
+        let timer = self.timers.next_time();
+        if timer < time { (timer, self.timer_slot) } else { (time, slot) }
     }
 
     /// The timer that is due next goes off; its owner. Until [`end_timer`](Agenda::end_timer) the time of the next event
     /// is not known.
     #[inline]
     pub fn begin_timer(&mut self) -> u32 {
-        self.first_is_done = true;
-        self.timers.peek().expect("the timers' slot is due").0.owner()
+        self.timers.begin()
     }
 
-    /// All that follows from the timer has been done.
+    /// All that follows from the timer of `owner` has been done.
     #[inline]
-    pub fn end_timer(&mut self) {
-        if std::mem::take(&mut self.first_is_done) {
-            self.timers.pop();
-        }
-        self.set(self.timer_slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time()));
+    pub fn end_timer(&mut self, owner: u32) {
+        self.timers.end(owner);
     }
 
     /// Gives the source in `slot` its next event; [`Time::NEVER`] for none.
@@ -121,21 +85,10 @@ impl Agenda {
         }
     }
 
-    /// Adds a timer for `owner`: in place of the one that has just gone off, which is mostly the same one's.
+    /// Adds a timer for `owner`.
     #[inline]
     pub fn add_timer(&mut self, owner: u32, time: Time) {
-        let timer = Reverse(Timer::new(time, self.timers_set, owner));
-        self.timers_set += 1;
-        if std::mem::take(&mut self.first_is_done)
-            && let Some(mut first) = self.timers.peek_mut()
-        {
-            *first = timer;
-            return;
-        }
-        self.timers.push(timer);
-        if self.timers.peek().is_some_and(|Reverse(first)| first.time() == time) {
-            self.set(self.timer_slot, time);
-        }
+        self.timers.add(owner, time);
     }
 }
 
@@ -144,21 +97,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// So many owners, the first of which have a seat.
+    const OWNERS: u32 = 6;
+    const SEATED: usize = 4;
+
     proptest! {
         #[test]
         fn events_come_in_order(
             slots in 1usize..40,
             changes in prop::collection::vec((any::<prop::sample::Index>(), 0u64..1000, any::<bool>()), 1..200),
-            mut again in prop::collection::vec(prop::collection::vec(0u64..1000, 0..3), 0..100),
+            mut again in prop::collection::vec(prop::collection::vec((0..OWNERS, 0u64..1000), 0..3), 0..100),
         ) {
-            let mut agenda = Agenda::new(slots);
+            let mut agenda = Agenda::new(slots, SEATED);
             let mut times = vec![u64::MAX; slots];
             let mut timers = vec![];
-            let mut set = changes.len() as u32;
-            for (order, (index, time, is_timer)) in changes.into_iter().enumerate() {
+            let mut set = 0;
+            for (index, time, is_timer) in changes {
                 if is_timer {
-                    agenda.add_timer(order as u32, Time::from_nanos(time));
-                    timers.push((time, order as u32));
+                    let owner = index.index(OWNERS as usize) as u32;
+                    agenda.add_timer(owner, Time::from_nanos(time));
+                    timers.push((time, set, owner));
+                    set += 1;
                 } else {
                     let slot = index.index(slots);
                     agenda.set(slot, Time::from_nanos(time));
@@ -182,15 +141,15 @@ mod tests {
                     agenda.set(slot, Time::NEVER);
                 } else {
                     prop_assert_eq!(agenda.next().1, slots);
-                    let (time, owner) = timers.remove(0);
+                    let (time, _, owner) = timers.remove(0);
                     prop_assert_eq!(agenda.begin_timer(), owner);
-                    // What goes off may set others.
-                    for later in again.pop().unwrap_or_default() {
-                        agenda.add_timer(set, Time::from_nanos(time + later));
-                        timers.push((time + later, set));
+                    // What goes off may set others, of its own and of other owners.
+                    for (other, later) in again.pop().unwrap_or_default() {
+                        agenda.add_timer(other, Time::from_nanos(time + later));
+                        timers.push((time + later, set, other));
                         set += 1;
                     }
-                    agenda.end_timer();
+                    agenda.end_timer(owner);
                 }
             }
         }
