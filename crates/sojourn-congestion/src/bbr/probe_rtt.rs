@@ -9,8 +9,8 @@ impl Bbr {
     /// `bbr_update_min_rtt`, with the time of an empty path.
     #[inline]
     pub(super) fn update_least_rtt(&mut self, now: Time, rtt: Option<Span>, sample: &RateSample) {
-        let stamp = self.at_tick(now);
-        let expired = self.least_rtt.expired(stamp);
+        // The tick began no later than now: mostly a division less.
+        let expired = self.least_rtt.expired(now) && self.least_rtt.expired(self.at_tick(now));
         // A lone segment per round trip: its acknowledgement was probably delayed.
         let delayed = sample.prior_delivered + 1 == sample.total_delivered;
         if let Some(rtt) = rtt {
@@ -18,7 +18,7 @@ impl Bbr {
                 rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
             });
             if renewed {
-                self.least_rtt.set(rtt, stamp);
+                self.least_rtt.set(rtt, self.at_tick(now));
             }
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
