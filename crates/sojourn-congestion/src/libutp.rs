@@ -44,6 +44,8 @@ const MAX_SKEW_NANOS: i64 = 10_000_000;
 pub struct Libutp {
     /// Whole bytes (max_window).
     window: f64,
+    /// The same in packets.
+    segments: f64,
     threshold: f64,
     in_slow_start: bool,
     base: BaseDelay,
@@ -101,6 +103,7 @@ impl Libutp {
         let history = || BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Elapsed, false);
         Ok(Libutp {
             window: settings.packet,
+            segments: 1.0,
             threshold: settings.max_window,
             in_slow_start: settings.slow_start,
             base: history(),
@@ -134,6 +137,13 @@ impl Libutp {
         }
         let over_base = delay - self.base.nanos()?;
         Some(self.current.sample(over_base, ack.now, Span::ZERO))
+    }
+
+    /// The window becomes so many bytes.
+    #[inline]
+    fn set(&mut self, window: f64) {
+        self.window = window;
+        self.segments = window / self.settings.packet;
     }
 
     /// The delay that the window answers to.
@@ -187,7 +197,7 @@ impl Control for Libutp {
         } else {
             self.window = ledbat;
         }
-        self.window = self.window.clamp(settings.min_window, settings.max_window);
+        self.set(self.window.clamp(settings.min_window, settings.max_window));
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -198,13 +208,13 @@ impl Control for Libutp {
                     return;
                 }
                 self.halved = Some(event.now);
-                self.window = (self.window / 2.0).floor().max(settings.min_window);
+                self.set((self.window / 2.0).floor().max(settings.min_window));
                 self.in_slow_start = false;
                 self.threshold = self.window;
             }
             Signal::Timeout { .. } => {
-                self.window = settings.packet;
                 self.in_slow_start = settings.slow_start;
+                self.set(self.settings.packet);
             }
         }
     }
@@ -217,20 +227,20 @@ impl Control for Libutp {
         while left >= timeout && self.window > self.settings.packet {
             left = left.saturating_sub(timeout);
             timeout = timeout * 2;
-            self.window = (self.window * 2.0 / 3.0).floor().max(self.settings.packet);
+            self.set((self.window * 2.0 / 3.0).floor().max(self.settings.packet));
         }
     }
 
     fn on_app_limited(&mut self, _limited: &AppLimited) {}
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.window = (window * self.settings.packet).floor().min(self.settings.max_window);
+        self.set((window * self.settings.packet).floor().min(self.settings.max_window));
         self.threshold = (threshold * self.settings.packet).min(self.settings.max_window);
     }
 
     #[inline]
     fn window(&self) -> f64 {
-        self.window / self.settings.packet
+        self.segments
     }
 
     #[inline]
