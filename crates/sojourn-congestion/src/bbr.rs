@@ -237,7 +237,10 @@ impl Bbr {
         let newly = f64::from(sample.newly_delivered);
         let now = Time::from_nanos(now.as_nanos() / 1000 * 1000);
         let excess = self.aggregation.excess(newly, self.estimate(), now);
-        self.extra.update(rounded_up(excess - HAIR).min(self.window));
+        // Rounding adds less than one.
+        if excess + 1.0 > self.extra.present() {
+            self.extra.update(rounded_up(excess - HAIR).min(self.window));
+        }
     }
 }
 
@@ -254,10 +257,7 @@ impl Control for Bbr {
         self.update_cycle(ack);
         self.check_full(app_limited);
         self.check_drain(ack.now, sample);
-        let rtt = ack.rtt.map(|rtt| {
-            Span::from_micros(ack.now.as_nanos() / 1000 - ack.now.as_nanos().saturating_sub(rtt.as_nanos()) / 1000)
-        });
-        self.update_least_rtt(ack.now, rtt, sample);
+        self.update_least_rtt(ack.now, ack.rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
         let (pacing_gain, window_gain) = self.gains();
         self.pacing.follow(self.estimate() * pacing_gain * self.settings.below_bandwidth, self.full);

@@ -1,7 +1,7 @@
-//! Rounding of numbers that are not negative.
+//! Rounding of numbers that are not negative and less than 2^52.
 
-/// From here on there are whole numbers only, and below the sum with it is rounded to one. That costs a third of what `f64::ceil` and
-/// `f64::floor` do, which are calls where the processor is not known to round.
+/// The sum with it is rounded to a whole number. That costs a third of what `f64::ceil` and `f64::floor` do, which are calls where the
+/// processor is not known to round.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 /// The least whole number that is no less than `number`.
@@ -21,7 +21,8 @@ pub(crate) fn rounded_down(number: f64) -> f64 {
 /// One of the two whole numbers beside `number`.
 #[inline]
 fn near(number: f64) -> f64 {
-    if number < WHOLE { number + WHOLE - WHOLE } else { number }
+    debug_assert!(number < WHOLE, "{number} is whole");
+    number + WHOLE - WHOLE
 }
 
 #[cfg(test)]

@@ -5,6 +5,11 @@ use crate::control::RateSample;
 use crate::path_model::MIN_PIPE;
 use sojourn_core::{Span, Time};
 
+/// What a clock of whole microseconds makes of `rtt`, which ends `now`.
+fn in_whole_micros(now: Time, rtt: Span) -> Span {
+    Span::from_micros(now.as_nanos() / 1000 - now.as_nanos().saturating_sub(rtt.as_nanos()) / 1000)
+}
+
 impl Bbr {
     /// `bbr_update_min_rtt`, with the time of an empty path.
     #[inline]
@@ -13,7 +18,10 @@ impl Bbr {
         let expired = self.least_rtt.expired(now) && self.least_rtt.expired(self.at_tick(now));
         // A lone segment per round trip: its acknowledgement was probably delayed.
         let delayed = sample.prior_delivered + 1 == sample.total_delivered;
-        if let Some(rtt) = rtt {
+        // The kernel's clock counts microseconds: it may find a round-trip time shorter than it is by less than one.
+        let least = self.least_rtt.get().map_or(Span::MAX, |least| least + Span::from_micros(1));
+        if let Some(rtt) = rtt.filter(|rtt| expired || *rtt < least) {
+            let rtt = in_whole_micros(now, rtt);
             let renewed = self.least_rtt.get().is_none_or(|least| {
                 rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
             });

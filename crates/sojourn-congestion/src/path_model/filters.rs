@@ -69,6 +69,12 @@ impl TwoSlots {
         if self.present > self.previous { self.present } else { self.previous }
     }
 
+    /// The largest value of the present span.
+    #[inline]
+    pub(crate) fn present(&self) -> f64 {
+        self.present
+    }
+
     /// A sample.
     #[inline]
     pub(crate) fn update(&mut self, value: f64) {
