@@ -48,7 +48,7 @@ impl Agenda {
 
     /// The next event: its time, which is later than the agenda's horizon where there is
     /// none, and its slot, one past the sources' for a timer. It stays due until it is [set](Agenda::set)
-    /// again, a timer until it is [begun](Agenda::begin_timer) and [ended](Agenda::end_timer).
+    /// again, a timer until it is [taken](Agenda::take_timer).
     #[inline]
     pub fn next(&self) -> (Time, usize) {
         let event = self.nodes[1];
@@ -57,17 +57,10 @@ impl Agenda {
         if timer < time { (timer, self.timer_slot) } else { (time, slot) }
     }
 
-    /// The timer that is due next goes off; its owner. Until [`end_timer`](Agenda::end_timer) the time of the next event
-    /// is not known.
+    /// The timer that is due next goes off; its owner.
     #[inline]
-    pub fn begin_timer(&mut self) -> u32 {
-        self.timers.begin()
-    }
-
-    /// All that follows from the timer of `owner` has been done.
-    #[inline]
-    pub fn end_timer(&mut self, owner: u32) {
-        self.timers.end(owner);
+    pub fn take_timer(&mut self) -> u32 {
+        self.timers.take()
     }
 
     /// Gives the source in `slot` its next event; [`Time::NEVER`] for none.
@@ -142,14 +135,13 @@ mod tests {
                 } else {
                     prop_assert_eq!(agenda.next().1, slots);
                     let (time, _, owner) = timers.remove(0);
-                    prop_assert_eq!(agenda.begin_timer(), owner);
+                    prop_assert_eq!(agenda.take_timer(), owner);
                     // What goes off may set others, of its own and of other owners.
                     for (other, later) in again.pop().unwrap_or_default() {
                         agenda.add_timer(other, Time::from_nanos(time + later));
                         timers.push((time + later, set, other));
                         set += 1;
                     }
-                    agenda.end_timer(owner);
                 }
             }
         }

@@ -112,16 +112,15 @@ impl World {
         } else if self.air.is_some() && slot == self.air_slot() {
             self.on_air();
         } else {
-            let owner = self.agenda.begin_timer();
-            match (owner as usize).checked_sub(self.flows.len()) {
-                None => self.on_timer(owner as usize),
+            let owner = self.agenda.take_timer() as usize;
+            match owner.checked_sub(self.flows.len()) {
+                None => self.on_timer(owner),
                 Some(link) if link < links => self.on_discipline(link),
                 Some(_device) => {
                     #[cfg(feature = "host-queue")]
                     self.on_card_reports(_device - links);
                 }
             }
-            self.agenda.end_timer(owner);
         }
     }
 

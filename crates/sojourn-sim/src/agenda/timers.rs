@@ -48,8 +48,8 @@ const WAYS: usize = 4;
 
 /// The pending timers, which go off in the order of their times, at the same instant in the order in which they were set.
 ///
-/// A paced flow sets one for each packet, so each of the first owners has a seat in a tournament tree for the timer that it has
-/// set last. One that has lost its seat waits in a heap, as all of the other owners do; the first of those has a seat, too.
+/// A paced flow sets one for each packet, so each of the first owners has a seat in a tournament tree for its earliest timer. Others
+/// of its timers wait in a heap, as all of the other owners do; the first of those has a seat, too.
 #[derive(Debug)]
 pub(super) struct Timers {
     /// A complete tree with the root first: in a group lie four seats, or the earliest timers of the four groups below.
@@ -93,26 +93,15 @@ impl Timers {
         self.first.time()
     }
 
-    /// Takes the next one, which there must be; its owner. Until [`end`](Timers::end) what is next is not known.
+    /// Takes the next one, which there must be; its owner.
     #[inline]
-    pub(super) fn begin(&mut self) -> u32 {
+    pub(super) fn take(&mut self) -> u32 {
         let owner = self.first.owner();
-        if self.groups[self.first_seats][0] == self.first {
-            self.leave_heap();
-        } else if let Some((group, place)) = self.seat(owner) {
-            self.groups[group][place] = Timer::NONE;
+        match self.seat(owner) {
+            Some((group, place)) if self.groups[group][place] == self.first => self.put((group, place), Timer::NONE),
+            _ => self.leave_heap(),
         }
         owner
-    }
-
-    /// What followed from the timer of `owner` has been done.
-    #[inline]
-    pub(super) fn end(&mut self, owner: u32) {
-        if let Some((group, place)) = self.seat(owner)
-            && self.groups[group][place].is_none()
-        {
-            self.put((group, place), Timer::NONE);
-        }
     }
 
     /// Adds one of `owner`.
@@ -120,12 +109,12 @@ impl Timers {
     pub(super) fn add(&mut self, owner: u32, time: Time) {
         let timer = Timer::new(time, self.set, owner);
         self.set += 1;
-        let Some(seat) = self.seat(owner) else { return self.enter_heap(timer) };
-        let before = self.groups[seat.0][seat.1];
-        self.put(seat, timer);
+        let Some((group, place)) = self.seat(owner) else { return self.enter_heap(timer) };
+        let before = self.groups[group][place];
         if !before.is_none() {
-            self.enter_heap(before);
+            self.enter_heap(timer.max(before));
         }
+        self.put_earlier((group, place), timer);
     }
 
     #[inline(never)]
@@ -158,8 +147,28 @@ impl Timers {
             if group == 0 {
                 break;
             }
-            (group, place) = ((group - 1) / WAYS, (group - 1) % WAYS);
+            (group, place) = above(group);
         }
         self.first = earliest;
     }
+
+    /// Gives a seat a timer, if that is earlier than what the seat has: then no other seat need be looked at.
+    #[inline]
+    fn put_earlier(&mut self, (mut group, mut place): (usize, usize), timer: Timer) {
+        loop {
+            let node = &mut self.groups[group][place];
+            *node = timer.min(*node);
+            if group == 0 {
+                break;
+            }
+            (group, place) = above(group);
+        }
+        self.first = timer.min(self.first);
+    }
+}
+
+/// Group and place of the earliest timer of `group` in the one above.
+#[inline]
+fn above(group: usize) -> (usize, usize) {
+    ((group - 1) / WAYS, (group - 1) % WAYS)
 }
