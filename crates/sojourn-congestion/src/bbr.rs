@@ -18,7 +18,7 @@ use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSampl
 use crate::lots::Lots;
 use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
 use crate::recalled::Recalled;
-use crate::rounding::{rounded_down, rounded_up};
+use crate::rounding::rounded_down;
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -237,10 +237,7 @@ impl Bbr {
         let newly = f64::from(sample.newly_delivered);
         let now = Time::from_nanos(now.as_nanos() / 1000 * 1000);
         let excess = self.aggregation.excess(newly, self.estimate(), now);
-        // Rounding adds less than one.
-        if excess + 1.0 > self.extra.present() {
-            self.extra.update(rounded_up(excess - HAIR).min(self.window));
-        }
+        self.extra.update_rounded_up(excess - HAIR, self.window);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rounding of numbers that are not negative and less than 2^52.
 
-/// The sum with it is rounded to a whole number. That costs a third of what `f64::ceil` and `f64::floor` do, which are calls where the
-/// processor is not known to round.
+/// The sum with it is rounded to a whole number. That is less work than a conversion to an integer and back, and `f64::ceil` and
+/// `f64::floor` are calls where the processor is not known to round.
 const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 /// The least whole number that is no less than `number`.
@@ -31,23 +31,9 @@ mod tests {
 
     #[test]
     fn both_are_those_of_the_standard_library() {
-        for number in [
-            0.0,
-            0.25,
-            0.5,
-            0.999_999_9,
-            1.0,
-            1.5,
-            2.5,
-            7.0,
-            4_294_967_295.5,
-            1e11 + 0.25,
-            WHOLE - 0.5,
-            WHOLE,
-            WHOLE + 1.0,
-            2.0 * WHOLE + 2.0,
-            1e300,
-        ] {
+        for number in
+            [0.0, 0.25, 0.5, 0.999_999_9, 1.0, 1.5, 2.5, 7.0, 4_294_967_295.5, 1e11 + 0.25, WHOLE - 1.0, WHOLE - 0.5]
+        {
             assert_eq!((rounded_down(number), rounded_up(number)), (f64::floor(number), f64::ceil(number)), "{number}");
         }
     }

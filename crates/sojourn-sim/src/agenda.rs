@@ -58,7 +58,7 @@ impl Agenda {
     }
 
     /// The timer that is due next goes off; its owner.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     pub fn take_timer(&mut self) -> u32 {
         self.timers.take()
     }
@@ -79,7 +79,7 @@ impl Agenda {
     }
 
     /// Adds a timer for `owner`.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     pub fn add_timer(&mut self, owner: u32, time: Time) {
         self.timers.add(owner, time);
     }

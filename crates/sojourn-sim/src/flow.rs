@@ -461,13 +461,13 @@ impl Flow {
     }
 
     /// When its timer must go off.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     pub fn deadline(&self, now: Time) -> Time {
         self.deadline_of_sender(now).min(self.deadline_of_others())
     }
 
     /// The same for its sender, where it has a transport.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     pub fn deadline_of_sender(&self, now: Time) -> Time {
         match &self.endpoints {
             Endpoints::Transport(sender, _) => sender.deadline(now),
@@ -476,7 +476,7 @@ impl Flow {
     }
 
     /// The same for all others.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     pub fn deadline_of_others(&self) -> Time {
         let endpoints = match &self.endpoints {
             Endpoints::Transport(_, receiver) => receiver.deadline(),

@@ -8,8 +8,8 @@ use sojourn_core::{Span, Time};
 const MARKS: usize = 128;
 
 /// What was known at a tick.
-#[derive(Clone, Copy, Debug)]
-struct Mark {
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Mark {
     /// When the newest acknowledged segment was sent.
     sent: Time,
     /// When its acknowledgement came.
@@ -58,7 +58,7 @@ impl Meter {
     }
 
     /// The newest mark of at least `rtt` ago, where there is one.
-    fn find(&mut self, rtt: Span) -> Option<Mark> {
+    pub(super) fn find(&mut self, rtt: Span) -> Option<Mark> {
         let (newest, place) = (self.newest, self.place);
         let mark = |ago: usize| self.marks[(place + MARKS - ago) % MARKS];
         let is_old = |ago: usize| newest.heard.since(mark(ago).heard) >= rtt;
@@ -73,6 +73,14 @@ impl Meter {
         let found = (ago <= self.count).then(|| mark(ago));
         self.ago = ago;
         found
+    }
+
+    /// The same, found by looking at all of them.
+    #[cfg(test)]
+    pub(super) fn search(&self, rtt: Span) -> Option<Mark> {
+        (1..=self.count)
+            .map(|ago| self.marks[(self.place + MARKS - ago) % MARKS])
+            .find(|mark| self.newest.heard.since(mark.heard) >= rtt)
     }
 
     /// A tick has come: the rates of what was acknowledged over the last round trip of `rtt`, once that is known.

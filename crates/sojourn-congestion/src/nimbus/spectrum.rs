@@ -69,6 +69,12 @@ impl Spectrum {
         }
     }
 
+    /// All magnitudes, from that at the pulses' frequency on.
+    #[cfg(test)]
+    pub(super) fn magnitudes(&self) -> impl Iterator<Item = f64> {
+        self.bins.values().map(|(real, imaginary)| libm::hypot(real, imaginary))
+    }
+
     /// Forgets all samples.
     pub(super) fn clear(&mut self) {
         if self.count == 0 {

@@ -80,7 +80,7 @@ impl Timers {
     }
 
     /// Group and place of the seat of `owner`, if it has one.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     fn seat(&self, owner: u32) -> Option<(usize, usize)> {
         let seat = owner as usize + 1;
         let group = self.first_seats + seat / WAYS;
@@ -94,7 +94,7 @@ impl Timers {
     }
 
     /// Takes the next one, which there must be; its owner.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     pub(super) fn take(&mut self) -> u32 {
         let owner = self.first.owner();
         match self.seat(owner) {
@@ -105,7 +105,7 @@ impl Timers {
     }
 
     /// Adds one of `owner`.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     pub(super) fn add(&mut self, owner: u32, time: Time) {
         let timer = Timer::new(time, self.set, owner);
         self.set += 1;
@@ -120,24 +120,17 @@ impl Timers {
     #[inline(never)]
     fn enter_heap(&mut self, timer: Timer) {
         self.heap.push(Reverse(timer));
-        self.seat_first_of_heap();
+        self.put_earlier((self.first_seats, 0), timer);
     }
 
     #[inline(never)]
     fn leave_heap(&mut self) {
         self.heap.pop();
-        self.seat_first_of_heap();
-    }
-
-    fn seat_first_of_heap(&mut self) {
-        let first = self.heap.peek().map_or(Timer::NONE, |Reverse(first)| *first);
-        if self.groups[self.first_seats][0] != first {
-            self.put((self.first_seats, 0), first);
-        }
+        self.put((self.first_seats, 0), self.heap.peek().map_or(Timer::NONE, |Reverse(first)| *first));
     }
 
     /// Gives a seat its timer.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     fn put(&mut self, (mut group, mut place): (usize, usize), timer: Timer) {
         let mut earliest = timer;
         loop {
@@ -153,7 +146,7 @@ impl Timers {
     }
 
     /// Gives a seat a timer, if that is earlier than what the seat has: then no other seat need be looked at.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     fn put_earlier(&mut self, (mut group, mut place): (usize, usize), timer: Timer) {
         loop {
             let node = &mut self.groups[group][place];
@@ -168,7 +161,7 @@ impl Timers {
 }
 
 /// Group and place of the earliest timer of `group` in the one above.
-#[inline]
+#[cfg_attr(not(target_family = "wasm"), inline)]
 fn above(group: usize) -> (usize, usize) {
     ((group - 1) / WAYS, (group - 1) % WAYS)
 }
