@@ -18,7 +18,7 @@ use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSampl
 use crate::lots::Lots;
 use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
 use crate::recalled::Recalled;
-use crate::rounding::{rounded_down, rounded_up};
+use crate::rounding::rounded_down;
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -237,7 +237,7 @@ impl Bbr {
         let newly = f64::from(sample.newly_delivered);
         let now = Time::from_nanos(now.as_nanos() / 1000 * 1000);
         let excess = self.aggregation.excess(newly, self.estimate(), now);
-        self.extra.update(rounded_up(excess - HAIR).min(self.window));
+        self.extra.update_rounded_up(excess - HAIR, self.window);
     }
 }
 
@@ -254,10 +254,7 @@ impl Control for Bbr {
         self.update_cycle(ack);
         self.check_full(app_limited);
         self.check_drain(ack.now, sample);
-        let rtt = ack.rtt.map(|rtt| {
-            Span::from_micros(ack.now.as_nanos() / 1000 - ack.now.as_nanos().saturating_sub(rtt.as_nanos()) / 1000)
-        });
-        self.update_least_rtt(ack.now, rtt, sample);
+        self.update_least_rtt(ack.now, ack.rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
         let (pacing_gain, window_gain) = self.gains();
         self.pacing.follow(self.estimate() * pacing_gain * self.settings.below_bandwidth, self.full);

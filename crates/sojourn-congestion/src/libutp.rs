@@ -42,7 +42,9 @@ const MAX_SKEW_NANOS: i64 = 10_000_000;
 /// The state of libutp's control.
 #[derive(Clone, Debug)]
 pub struct Libutp {
-    /// Whole bytes (max_window).
+    /// The window in whole bytes (max_window).
+    bytes: f64,
+    /// The same in packets.
     window: f64,
     threshold: f64,
     in_slow_start: bool,
@@ -100,7 +102,8 @@ impl Libutp {
         }
         let history = || BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Elapsed, false);
         Ok(Libutp {
-            window: settings.packet,
+            bytes: settings.packet,
+            window: 1.0,
             threshold: settings.max_window,
             in_slow_start: settings.slow_start,
             base: history(),
@@ -134,6 +137,13 @@ impl Libutp {
         }
         let over_base = delay - self.base.nanos()?;
         Some(self.current.sample(over_base, ack.now, Span::ZERO))
+    }
+
+    /// The window becomes so many bytes.
+    #[inline]
+    fn set(&mut self, bytes: f64) {
+        self.bytes = bytes;
+        self.window = bytes / self.settings.packet;
     }
 
     /// The delay that the window answers to.
@@ -170,24 +180,24 @@ impl Control for Libutp {
         let Some(queueing) = self.queueing_nanos(ack).map(|nanos| nanos as f64) else { return };
         let settings = &self.settings;
         let acked = f64::from(ack.newly_acked) * settings.packet;
-        let share = acked.min(self.window) / acked.max(self.window);
-        let ledbat = (self.window + self.gain(queueing, share, ack.now)).max(settings.min_window);
+        let share = acked.min(self.bytes) / acked.max(self.bytes);
+        let ledbat = (self.bytes + self.gain(queueing, share, ack.now)).max(settings.min_window);
         let ledbat = rounded_down(ledbat);
         if self.in_slow_start {
             // Step 3.
-            let slow_start = rounded_down(self.window + share * settings.packet);
+            let slow_start = rounded_down(self.bytes + share * settings.packet);
             if slow_start > self.threshold {
                 self.in_slow_start = false;
             } else if queueing > settings.slow_start_exit_nanos {
                 self.in_slow_start = false;
-                self.threshold = self.window;
+                self.threshold = self.bytes;
             } else {
-                self.window = slow_start.max(ledbat);
+                self.bytes = slow_start.max(ledbat);
             }
         } else {
-            self.window = ledbat;
+            self.bytes = ledbat;
         }
-        self.window = self.window.clamp(settings.min_window, settings.max_window);
+        self.set(self.bytes.clamp(settings.min_window, settings.max_window));
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -198,13 +208,13 @@ impl Control for Libutp {
                     return;
                 }
                 self.halved = Some(event.now);
-                self.window = (self.window / 2.0).floor().max(settings.min_window);
+                self.set((self.bytes / 2.0).floor().max(settings.min_window));
                 self.in_slow_start = false;
-                self.threshold = self.window;
+                self.threshold = self.bytes;
             }
             Signal::Timeout { .. } => {
-                self.window = settings.packet;
                 self.in_slow_start = settings.slow_start;
+                self.set(self.settings.packet);
             }
         }
     }
@@ -214,33 +224,33 @@ impl Control for Libutp {
     fn on_start(&mut self, start: &Start) {
         let mut left = start.idle;
         let mut timeout = start.timeout;
-        while left >= timeout && self.window > self.settings.packet {
+        while left >= timeout && self.bytes > self.settings.packet {
             left = left.saturating_sub(timeout);
             timeout = timeout * 2;
-            self.window = (self.window * 2.0 / 3.0).floor().max(self.settings.packet);
+            self.set((self.bytes * 2.0 / 3.0).floor().max(self.settings.packet));
         }
     }
 
     fn on_app_limited(&mut self, _limited: &AppLimited) {}
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.window = (window * self.settings.packet).floor().min(self.settings.max_window);
+        self.set((window * self.settings.packet).floor().min(self.settings.max_window));
         self.threshold = (threshold * self.settings.packet).min(self.settings.max_window);
     }
 
     #[inline]
     fn window(&self) -> f64 {
-        self.window / self.settings.packet
+        self.window
     }
 
     #[inline]
     fn waits_for_timeout(&self) -> bool {
-        self.window < self.settings.packet
+        self.bytes < self.settings.packet
     }
 
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
-        let threshold = if self.in_slow_start { self.threshold } else { self.threshold.min(self.window) };
+        let threshold = if self.in_slow_start { self.threshold } else { self.threshold.min(self.bytes) };
         threshold / self.settings.packet
     }
 
@@ -252,7 +262,7 @@ impl Control for Libutp {
         let millis = |nanos: Option<i64>| nanos.map_or(f64::NAN, |nanos| nanos as f64 / 1e6);
         visit("base_delay_ms", millis(self.base.nanos()));
         visit("queueing_delay_ms", millis(self.queueing_nanos));
-        visit("window_bytes", self.window);
+        visit("window_bytes", self.bytes);
     }
 
     fn retune(&mut self, fresh: &Libutp) {

@@ -485,10 +485,25 @@ impl Flow {
     }
 
     /// When its timer must go off.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline)]
     pub fn deadline(&self, now: Time) -> Time {
+        self.deadline_of_sender(now).min(self.deadline_of_others())
+    }
+
+    /// The same for its sender, where it has a transport.
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    pub fn deadline_of_sender(&self, now: Time) -> Time {
+        match &self.endpoints {
+            Endpoints::Transport(sender, _) => sender.deadline(now),
+            Endpoints::Datagrams(_) | Endpoints::Padding(_) => Time::NEVER,
+        }
+    }
+
+    /// The same for all others.
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    pub fn deadline_of_others(&self) -> Time {
         let endpoints = match &self.endpoints {
-            Endpoints::Transport(sender, receiver) => sender.deadline(now).min(receiver.deadline()),
+            Endpoints::Transport(_, receiver) => receiver.deadline(),
             Endpoints::Datagrams(datagrams) => datagrams.next(),
             Endpoints::Padding(padding) => padding.next(),
         };

@@ -114,7 +114,7 @@ impl World {
         } else if self.air.is_some() && slot == self.air_slot() {
             self.on_air();
         } else {
-            let owner = self.agenda.begin_timer() as usize;
+            let owner = self.agenda.take_timer() as usize;
             match owner.checked_sub(self.flows.len()) {
                 None => self.on_timer(owner),
                 Some(link) if link < links => self.on_discipline(link),
@@ -123,7 +123,6 @@ impl World {
                     self.on_card_reports(_device - links);
                 }
             }
-            self.agenda.end_timer();
         }
     }
 

@@ -1,8 +1,7 @@
 //! Delivery-rate samples and what was lost meanwhile (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 
 use sojourn_congestion::{Lost, RateSample};
-use sojourn_core::{Span, Time};
-use std::collections::VecDeque;
+use sojourn_core::{Ring, Span, Time};
 
 /// What is remembered of the connection when a segment is sent.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +19,18 @@ pub struct Snapshot {
     tx_in_flight: u32,
     /// P.is_app_limited.
     app_limited: bool,
+}
+
+impl Snapshot {
+    const NONE: Snapshot = Snapshot {
+        sent: Time::ZERO,
+        first_sent: Time::ZERO,
+        delivered: 0,
+        delivered_at: Time::ZERO,
+        lost: 0,
+        tx_in_flight: 0,
+        app_limited: false,
+    };
 }
 
 /// What the sender knows at the end of an acknowledgement.
@@ -40,8 +51,8 @@ pub struct Present {
 /// Measures the rate at which segments reach the receiver, for controls that ask for it.
 #[derive(Debug, Default)]
 pub struct RateSampler {
-    first: u32,
-    snapshots: VecDeque<Snapshot>,
+    /// Those of all outstanding segments, by their numbers.
+    snapshots: Ring<Snapshot>,
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
@@ -79,12 +90,11 @@ impl RateSampler {
             tx_in_flight: in_flight + 1,
             app_limited: self.app_limited_until > 0,
         };
-        let index = (number - self.first) as usize;
-        if index == self.snapshots.len() {
-            self.snapshots.push_back(snapshot);
-        } else {
-            self.snapshots[index] = snapshot;
+        // Written where it is to lie: a processor waits where it moves in one piece what it has just written in several.
+        if number == self.snapshots.next() {
+            self.snapshots.push(&Snapshot::NONE);
         }
+        self.snapshots[number] = snapshot;
     }
 
     /// The application has nothing to send while `in_flight` segments are outstanding.
@@ -107,7 +117,7 @@ impl RateSampler {
     /// `tcp_add_reno_sack`). Counting it only when the hole below is filled would put the deliveries of many round trips
     /// into one.
     pub fn on_duplicate(&mut self, now: Time) {
-        if (self.ahead as usize) + 1 < self.snapshots.len() {
+        if self.ahead + 1 < self.snapshots.len() {
             self.ahead += 1;
             self.delivered += 1;
             self.newly_delivered += 1;
@@ -126,12 +136,12 @@ impl RateSampler {
         self.delivered += u64::from(newly - known);
         self.delivered_at = now;
         self.newly_delivered += newly - known;
-        let snapshot = newest.checked_sub(self.first).and_then(|index| self.snapshots.get(index as usize).copied());
-        while self.first < acknowledged {
-            self.snapshots.pop_front();
-            self.first += 1;
+        let is_known = (self.snapshots.first()..self.snapshots.next()).contains(&newest);
+        let snapshot = is_known.then(|| self.snapshots[newest]);
+        while self.snapshots.first() < acknowledged {
+            self.snapshots.remove_first();
         }
-        self.ahead = self.ahead.min((self.snapshots.len() as u32).saturating_sub(1));
+        self.ahead = self.ahead.min(self.snapshots.len().saturating_sub(1));
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
@@ -144,12 +154,12 @@ impl RateSampler {
     /// The same of the first outstanding segment alone, behind which others are outstanding; what was known when it was sent.
     #[inline]
     pub fn on_first_delivered(&mut self, now: Time) -> Snapshot {
-        let snapshot = self.snapshots.pop_front().expect("what is acknowledged was sent");
-        self.first += 1;
+        let snapshot = self.snapshots[self.snapshots.first()];
+        self.snapshots.remove_first();
         self.delivered += 1;
         self.delivered_at = now;
         self.newly_delivered += 1;
-        self.ahead = self.ahead.min(self.snapshots.len() as u32 - 1);
+        self.ahead = self.ahead.min(self.snapshots.len() - 1);
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
@@ -159,7 +169,7 @@ impl RateSampler {
 
     /// Segment `number`, which is outstanding, was judged lost.
     pub fn on_lost(&mut self, number: u32, now: Time) -> Lost {
-        let snapshot = self.snapshots[(number - self.first) as usize];
+        let snapshot = self.snapshots[number];
         self.lost += 1;
         let new_range = self.last_lost.is_none_or(|last| number != last + 1);
         self.last_lost = Some(number);

@@ -5,20 +5,28 @@ use crate::control::RateSample;
 use crate::path_model::MIN_PIPE;
 use sojourn_core::{Span, Time};
 
+/// What a clock of whole microseconds makes of `rtt`, which ends `now`.
+fn in_whole_micros(now: Time, rtt: Span) -> Span {
+    Span::from_micros(now.as_nanos() / 1000 - now.as_nanos().saturating_sub(rtt.as_nanos()) / 1000)
+}
+
 impl Bbr {
     /// `bbr_update_min_rtt`, with the time of an empty path.
     #[inline]
     pub(super) fn update_least_rtt(&mut self, now: Time, rtt: Option<Span>, sample: &RateSample) {
-        let stamp = self.at_tick(now);
-        let expired = self.least_rtt.expired(stamp);
+        // The tick began no later than now: mostly a division less.
+        let expired = self.least_rtt.expired(now) && self.least_rtt.expired(self.at_tick(now));
         // A lone segment per round trip: its acknowledgement was probably delayed.
         let delayed = sample.prior_delivered + 1 == sample.total_delivered;
-        if let Some(rtt) = rtt {
+        // The kernel's clock counts microseconds: it may find a round-trip time shorter than it is by less than one.
+        let least = self.least_rtt.get().map_or(Span::MAX, |least| least + Span::from_micros(1));
+        if let Some(rtt) = rtt.filter(|rtt| expired || *rtt < least) {
+            let rtt = in_whole_micros(now, rtt);
             let renewed = self.least_rtt.get().is_none_or(|least| {
                 rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
             });
             if renewed {
-                self.least_rtt.set(rtt, stamp);
+                self.least_rtt.set(rtt, self.at_tick(now));
             }
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {

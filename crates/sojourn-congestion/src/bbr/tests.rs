@@ -439,3 +439,18 @@ fn waiting_for_the_window_is_no_pause() {
     assert_eq!(pipe.text(), before);
     assert!(!bbr(&pipe).idle_restart);
 }
+
+/// Round-trip times are differences of a clock of microseconds: 50,000.9 us that begin at 0.8 us are 50,001 of them, and such
+/// that begin at 0.0 us are 50,000.
+#[test]
+fn the_least_round_trip_is_one_of_a_clock_of_microseconds() {
+    for (began, micros) in [(800, 50_001), (0, 50_000)] {
+        let mut control = bbr(&pipe()).clone();
+        let rtt = Span::from_nanos(50_000_900);
+        let now = Time::from_nanos(1_000_000_000 + began) + rtt;
+        control.least_rtt.set(Span::from_nanos(50_000_500), now);
+        control.update_least_rtt(now, Some(rtt), &RateSample::default());
+        let least = if micros == 50_000 { Span::from_micros(50_000) } else { Span::from_nanos(50_000_500) };
+        assert_eq!(control.least_rtt.get(), Some(least));
+    }
+}

@@ -46,10 +46,10 @@ impl Bins {
         }
     }
 
-    /// The magnitudes, from the lowest frequency on.
-    fn magnitudes(&self) -> impl Iterator<Item = f64> {
+    /// Real and imaginary parts, from the lowest frequency on.
+    fn values(&self) -> impl Iterator<Item = (f64, f64)> {
         let [reals, imaginaries] = &self.values;
-        reals.iter().zip(imaginaries).map(|(real, imaginary)| libm::hypot(*real, *imaginary))
+        reals.iter().copied().zip(imaginaries.iter().copied())
     }
 }
 
@@ -67,6 +67,12 @@ impl Spectrum {
             sum: 0.0,
             bins: Bins { turns: [turns(libm::cos), turns(libm::sin)], values: [zeros(), zeros()] },
         }
+    }
+
+    /// All magnitudes, from that at the pulses' frequency on.
+    #[cfg(test)]
+    pub(super) fn magnitudes(&self) -> impl Iterator<Item = f64> {
+        self.bins.values().map(|(real, imaginary)| libm::hypot(real, imaginary))
     }
 
     /// Forgets all samples.
@@ -98,8 +104,13 @@ impl Spectrum {
         if self.count < SAMPLES {
             return None;
         }
-        let mut magnitudes = self.bins.magnitudes();
-        let pulses = magnitudes.next()?;
-        Some(pulses / magnitudes.fold(0.0, f64::max).max(f64::MIN_POSITIVE))
+        let square = |(real, imaginary): (f64, f64)| real * real + imaginary * imaginary;
+        let magnitude = |(real, imaginary): (f64, f64)| libm::hypot(real, imaginary);
+        let mut values = self.bins.values();
+        let pulses = magnitude(values.next()?);
+        // Of the others the exact magnitude, which costs most, is asked of those that may be the largest.
+        let enough = 0.999_999 * self.bins.values().skip(1).map(square).fold(0.0, f64::max);
+        let largest = values.filter(|value| square(*value) >= enough).map(magnitude).fold(0.0, f64::max);
+        Some(pulses / largest.max(f64::MIN_POSITIVE))
     }
 }

@@ -35,6 +35,19 @@ fn others_that_do_not_answer_have_none() {
     assert!(spectrum(100.0, 5.0, 3.0, 1.0, 6.0).elasticity().unwrap() < 1e-6);
 }
 
+/// It is the ratio of exact magnitudes, the largest of which is none other than that of the largest sum of squares.
+#[test]
+fn elasticity_is_that_of_all_magnitudes() {
+    let mut random = Stream::new(2, "samples");
+    let mut spectrum = Spectrum::new(25);
+    for _ in 0..3 * SAMPLES {
+        spectrum.push(random.uniform() * 1e4);
+        let magnitudes: Vec<f64> = spectrum.magnitudes().collect();
+        let largest = magnitudes[1..].iter().copied().fold(0.0, f64::max);
+        assert!(spectrum.elasticity().is_none_or(|found| found == magnitudes[0] / largest));
+    }
+}
+
 /// Before 5 s nothing is known; the mean is that of the last 5 s.
 #[test]
 fn a_transform_takes_five_seconds() {
@@ -152,6 +165,28 @@ proptest! {
             let (window, rate) = (script.window(), script.control.pacing_rate());
             prop_assert!(window.is_finite() && window >= 1.0, "{window}");
             prop_assert!(rate.is_none_or(|rate| rate.bits_per_second() >= 1));
+        }
+    }
+}
+
+proptest! {
+    /// Whatever the round trips, and after pauses: the mark is the one that a search through all of them finds.
+    #[test]
+    fn the_mark_of_a_round_trip_ago_is_found(
+        steps in prop::collection::vec((0u64..60, 1u64..2000, 0u32..40), 1..400),
+    ) {
+        let (mut meter, mut now) = (Meter::new(), Time::ZERO);
+        for (pause, rtt, event) in steps {
+            now += Span::from_millis(pause);
+            if event == 0 {
+                meter.clear();
+            }
+            if event % 2 == 0 {
+                meter.on_ack(1, now, now);
+            }
+            let rtt = Span::from_millis(rtt);
+            prop_assert_eq!(meter.find(rtt), meter.search(rtt));
+            meter.tick(rtt);
         }
     }
 }

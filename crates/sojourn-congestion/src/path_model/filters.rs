@@ -1,5 +1,7 @@
 //! Largest values of a while.
 
+use crate::rounding::rounded_up;
+
 #[derive(Clone, Copy, Default, Debug)]
 struct Sample {
     time: u64,
@@ -75,6 +77,15 @@ impl TwoSlots {
         // A branch, which is mostly guessed right, and not the larger of both, which would have to be waited for.
         if value > self.present {
             self.present = value;
+        }
+    }
+
+    /// A sample of `value` rounded up, but of `most` at most.
+    #[inline]
+    pub(crate) fn update_rounded_up(&mut self, value: f64, most: f64) {
+        // Rounding adds less than one.
+        if value + 1.0 > self.present {
+            self.update(rounded_up(value).min(most));
         }
     }
 

@@ -37,6 +37,18 @@ fn two_slots_remember_the_present_and_the_previous_one() {
 }
 
 proptest! {
+    /// Samples that need not be rounded are passed over, and no others.
+    #[test]
+    fn two_slots_round_what_may_be_larger(samples in prop::collection::vec((0.0..9.0f64, 1u32..24), 1..50)) {
+        let mut filters = [TwoSlots::default(); 2];
+        for (value, most) in samples {
+            let most = f64::from(most) / 2.0;
+            filters[0].update_rounded_up(value, most);
+            filters[1].update(value.ceil().min(most));
+            prop_assert_eq!(filters[0].get(), filters[1].get());
+        }
+    }
+
     /// It is a value of the window, at least the newest, at most the largest.
     #[test]
     fn a_windowed_maximum_is_within_its_window(

@@ -144,15 +144,33 @@ impl World {
         self.transmit(index);
     }
 
-    /// The timer of a flow has gone off.
+    /// The timer of a flow has gone off: mostly because the next packet may be sent.
+    #[cfg_attr(not(target_family = "wasm"), inline(never))]
     pub(super) fn on_timer(&mut self, index: usize) {
         self.events += 1;
         let now = self.now;
-        if self.flows[index].armed != now {
+        let flow = &mut self.flows[index];
+        if flow.armed != now {
             // An earlier timer has replaced this one since it was set.
             return;
         }
-        self.flows[index].armed = Time::NEVER;
+        flow.armed = Time::NEVER;
+        let others = flow.deadline_of_others();
+        if others <= now {
+            return self.on_timer_of_others(index);
+        }
+        if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
+            sender.on_timer(now);
+        }
+        self.send_all(index, false);
+        let deadline = self.flows[index].deadline_of_sender(now).min(others);
+        self.arm_for(index, deadline);
+    }
+
+    /// The same where it was not only the sender that waited for it.
+    #[inline(never)]
+    fn on_timer_of_others(&mut self, index: usize) {
+        let now = self.now;
         if let Some(application) = self.flows[index].application.as_mut().filter(|application| application.next <= now)
         {
             let action = application.act(now);
@@ -236,13 +254,11 @@ impl World {
     /// The same, where no more than the sender's deadline can have changed.
     #[inline]
     fn arm_sender(&mut self, index: usize) {
-        if let Endpoints::Transport(sender, _) = &self.flows[index].endpoints {
-            let deadline = sender.deadline(self.now);
-            self.arm_for(index, deadline);
-        }
+        let deadline = self.flows[index].deadline_of_sender(self.now);
+        self.arm_for(index, deadline);
     }
 
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn arm_for(&mut self, index: usize, deadline: Time) {
         let flow = &mut self.flows[index];
         if deadline < flow.armed {

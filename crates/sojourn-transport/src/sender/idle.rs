@@ -8,6 +8,7 @@
 use super::{Sender, State};
 use sojourn_congestion::{AppLimited, Control, Start, Unused};
 use sojourn_core::{Span, Time};
+use std::hint::select_unpredictable;
 
 /// What a transport makes of idle time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +57,13 @@ impl Idle {
     pub(super) fn on_used(&mut self, now: Time) {
         self.used_up = now;
         self.most_used = 0;
+    }
+
+    /// The same where it `was`.
+    #[inline]
+    pub(super) fn on_used_if(&mut self, was: bool, now: Time) {
+        self.used_up = select_unpredictable(was, now, self.used_up);
+        self.most_used = select_unpredictable(was, 0, self.most_used);
     }
 
     /// What `idle` time since the last segment leaves of the window, with a retransmission timeout of `timeout` and the restart

@@ -60,6 +60,17 @@ impl Sender {
         }
     }
 
+    /// Sending comes to a stop, because the window is `full` or before the next segment may go.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub(super) fn on_stop(&mut self, full: bool, now: Time) {
+        if !self.usage.by_round_trip {
+            self.window_limited |= full;
+            self.idle.on_used_if(full, now);
+        } else if full {
+            self.on_window_limited(now);
+        }
+    }
+
     /// Sending comes to a stop, with a window that is `full`; whether it is not used.
     #[inline(never)]
     pub(super) fn notes_use(&mut self, full: bool) -> bool {

@@ -125,11 +125,10 @@ impl Sender {
         debug_assert_eq!(flight, self.in_flight());
         debug_assert!(self.urgent_rescue.is_none() && !self.probe.beyond_window && self.sends_lost());
         let window = self.control.window();
-        if f64::from(flight + 1) > window {
-            self.on_window_limited(now);
-            return Some(Choice::Nothing);
-        }
-        if now < self.next_send_at {
+        let full = f64::from(flight + 1) > window;
+        // One branch: which of the two holds a paced flow back is hard to guess.
+        if full | (now < self.next_send_at) {
+            self.on_stop(full, now);
             return Some(Choice::Nothing);
         }
         if !self.has_new() || self.board.has_due() {
