@@ -51,6 +51,8 @@ impl Timer {
 #[derive(Debug)]
 pub(super) struct Timers {
     seats: Tournament<Timer>,
+    /// When the first of all goes off; asked for with each event.
+    next_time: Time,
     heap: BinaryHeap<Reverse<Timer>>,
     set: u64,
 }
@@ -67,13 +69,13 @@ impl Timers {
     /// None yet, for so many owners.
     pub(super) fn new(owners: usize) -> Timers {
         let seats = (owners + 1).min(Timers::MOST_SEATS);
-        Timers { seats: Tournament::new(seats, Timer::NONE), heap: BinaryHeap::new(), set: 0 }
+        Timers { seats: Tournament::new(seats, Timer::NONE), next_time: Time::NEVER, heap: BinaryHeap::new(), set: 0 }
     }
 
     /// When the next one goes off; never, where there is none.
     #[inline]
     pub(super) fn next_time(&self) -> Time {
-        self.seats.first().time()
+        self.next_time
     }
 
     /// Takes the next one, which there must be; its owner.
@@ -84,6 +86,7 @@ impl Timers {
             own if self.seats.get(own) == Some(first) => self.seats.put(own, Timer::NONE),
             _ => self.leave_heap(),
         }
+        self.next_time = self.seats.first().time();
         first.owner()
     }
 
@@ -92,6 +95,7 @@ impl Timers {
     pub(super) fn add(&mut self, owner: u32, time: Time) {
         let timer = Timer::new(time, self.set, owner);
         self.set += 1;
+        self.next_time = self.next_time.min(timer.time());
         let Some(before) = self.seats.get(seat(owner)) else { return self.enter_heap(timer) };
         if !before.is_none() {
             self.enter_heap(timer.max(before));
