@@ -211,15 +211,15 @@ STEPS = (
     ),
     (
         (
-            "Timers: each of the first owners has a seat in a tree of four ways, from which its timer is taken at once, "
-            "and a heap has those that lost their seats. Links and lines compete without a slot for timers. A timer for "
-            "which only the sender waited looks at all other deadlines once"
+            "Timers: each of the first owners has a seat in a tree of four ways, from which its timer is taken at "
+            "once, and a heap has those that lost their seats. Links and lines compete without a slot for timers. A "
+            "timer for which only the sender waited looks at all other deadlines once"
         ),
         "1,222",
         (
-            "BBR 2,320 instructions after 2,382, with the next step, but 200 ns after 215 where NewReno takes 88 (least "
-            "of many runs on a busy machine); BBRv3 218 ns after 238, PROTEUS-S 175 ns after 192, SCReAM 174 ns after "
-            "185. Scout 192 to 201 ns after 182: it sets the most timers that lose their seats"
+            "BBR 2,320 instructions after 2,382, with the next step, but 200 ns after 215 where NewReno takes 88 "
+            "(least of many runs on a busy machine); BBRv3 218 ns after 238, PROTEUS-S 175 ns after 192, SCReAM "
+            "174 ns after 185. Scout 192 to 201 ns after 182: it sets the most timers that lose their seats"
         ),
     ),
     (
