@@ -434,6 +434,6 @@ def section() -> list[str]:
             an idle flow are those of `examples/run` with 60,000 flows."""),
         table(["Step", "Instructions>", "What it gave"], [list(step) for step in STEPS]),
         paragraph("""Fewer events gave less than expected, because the agenda was never the expensive part. Of the
-            instructions that are left, sender, control and receiver take about 530, the link with its queue and meters 380,
-            the line and the agenda 140. No single step is the expensive one."""),
+            instructions that are left, sender, control and receiver take about 530, the link with its queue and meters
+            380, the line and the agenda 140. No single step is the expensive one."""),
     ]
