@@ -130,8 +130,8 @@ def release(program: Path) -> str | None:
 def _killed_by(program: Path, options: tuple[str, ...]) -> int | None:
     """Boot a kernel once; return the signal that killed its first process.
 
-    There are processors on which every program in it dies at once. None where the process ran. None also where the trial
-    shows neither, so that no kernel that works is refused.
+    There are processors on which every program in it dies at once. None where the process ran. None also where the
+    trial shows neither, so that no kernel that works is refused.
     """
     try:
         with keeper_folder() as place:
