@@ -224,31 +224,21 @@ impl World {
     #[inline]
     fn on_exit(&mut self, index: usize) {
         self.events += 1;
-        if let LineEnd::Answered(back) = self.lines.end(index) {
+        let end = self.lines.end(index);
+        // Most; asked for before all others.
+        if let LineEnd::Answered(back) = end {
             return self.on_answered(index, back);
         }
-        self.leave(index);
-    }
-
-    /// The same where the packet has not been at its receiver already.
-    #[inline]
-    fn leave(&mut self, index: usize) {
-        match self.lines.end(index) {
-            LineEnd::Answered(_) => unreachable!("its packets are answered"),
-            LineEnd::Endpoint => {
-                let packet = self.leave_line(index);
-                self.deliver(&packet);
-            }
+        let packet = self.leave_line(index);
+        match end {
+            LineEnd::Answered(_) => unreachable!("dealt with"),
+            LineEnd::Endpoint => self.deliver(&packet),
             LineEnd::Network(direction) => {
-                let packet = self.leave_line(index);
                 let (entrance, line) = self.flows[packet.flow as usize].way_in(direction);
                 self.enter(entrance, line, &packet);
                 self.on_left_host(&packet);
             }
-            LineEnd::Beyond(link) => {
-                let packet = self.leave_line(index);
-                self.go_on(link, &packet, self.now);
-            }
+            LineEnd::Beyond(link) => self.go_on(link, &packet, self.now),
         }
     }
 
