@@ -336,11 +336,11 @@ STEPS = (
         "All steps above together",
         "1,056",
         (
-            "RED 1,504 after 1,635, CoDel 1,439 after 1,583, PIE 1,559 after 1,710, CAKE 2,391 after 2,571, BBR 2,182 "
-            "after 2,382, LEDBAT 1,389 after 1,538. In time, on one AMD processor in alternation, least of 15: DropTail "
-            "75 ns after 85, RED 121 after 134, CoDel 123 after 139, PIE 140 after 145, PI2 134 after 151, FQ-CoDel 126 "
-            "after 138, CAKE 231 after 248, CUBIC 99 after 102, BBR 195 after 215, LEDBAT 94 after 103, libutp 105 after "
-            "117, scout 180 after 190"
+            "RED 1,504 after 1,635, CoDel 1,439 after 1,583, PIE 1,559 after 1,710, CAKE 2,391 after 2,571, BBR "
+            "2,182 after 2,382, LEDBAT 1,389 after 1,538. In time, on one AMD processor in alternation, least of 15: "
+            "DropTail 75 ns after 85, RED 121 after 134, CoDel 123 after 139, PIE 140 after 145, PI2 134 after 151, "
+            "FQ-CoDel 126 after 138, CAKE 231 after 248, CUBIC 99 after 102, BBR 195 after 215, LEDBAT 94 after "
+            "103, libutp 105 after 117, scout 180 after 190"
         ),
     ),
     (
