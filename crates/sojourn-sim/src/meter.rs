@@ -40,8 +40,9 @@ pub struct Meter {
     base_partial_bytes: f64,
     since: Time,
     read_at: Time,
-    /// Sums of the instants, in ns, at which packets ceased to wait, less those at which they began to, modulo 2^128: for
-    /// packets, and each as often as it has bytes. With what waits taken for leaving now they are the integrals over time.
+    /// Sums of the instants, in ns, at which packets ceased to wait, less those at which they began to, modulo 2^128. In the first
+    /// each packet counts once, in the second as often as it has bytes. What still waits ceases to wait at the instant of a reading:
+    /// then they are the integrals over time.
     ledger: [u128; 2],
     /// What waits since `read_at`.
     waiting: Backlog,
@@ -68,7 +69,7 @@ impl Meter {
         }
     }
 
-    /// What happens next does so `now`.
+    /// Whatever it is told next happens `now`.
     #[inline]
     pub fn pass(&mut self, now: Time) {
         debug_assert!(now >= self.read_at);

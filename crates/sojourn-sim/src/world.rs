@@ -225,7 +225,7 @@ impl World {
     fn on_exit(&mut self, index: usize) {
         self.events += 1;
         let end = self.lines.end(index);
-        // Most; asked for before all others.
+        // Most lines end like this, so it is asked first.
         if let LineEnd::Answered(back) = end {
             return self.on_answered(index, back);
         }

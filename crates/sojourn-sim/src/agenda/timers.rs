@@ -46,8 +46,8 @@ impl Timer {
 
 /// The pending timers, which go off in the order of their times, at the same instant in the order in which they were set.
 ///
-/// A paced flow sets one for each packet, so each of the first owners has a seat in a tournament for its earliest timer. Others of its
-/// timers wait in a heap, as all of the other owners do; the first of those has a seat, too.
+/// A paced flow sets one for each packet, so each of the first owners has a seat in a tournament for its earliest timer. Its other
+/// timers wait in a heap, as all timers of further owners do. The first of the heap has a seat, too.
 #[derive(Debug)]
 pub(super) struct Timers {
     seats: Tournament<Timer>,

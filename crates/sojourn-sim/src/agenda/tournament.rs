@@ -3,9 +3,9 @@
 /// Children of a node.
 const WAYS: usize = 4;
 
-/// A complete tree, the root first, over leaves that each hold something or `none`, which comes after all else: each node has the
-/// first of what lies below each of its four children, and the last nodes have the leaves. Four children need half of the levels that
-/// two would need, and hardly more work in each.
+/// A complete tree whose leaves each hold something, or `none`, which comes after all else. A node holds the first of what lies below
+/// each of its four children. The root is the first node, and the last nodes hold the leaves. With four children there are half as
+/// many levels as with two, and hardly more work in each.
 #[derive(Debug)]
 pub(super) struct Tournament<T> {
     nodes: Box<[[T; WAYS]]>,

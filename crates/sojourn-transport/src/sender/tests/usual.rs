@@ -80,8 +80,11 @@ proptest! {
         preset in prop::option::of(Just("ns2")),
         sack: bool,
         timestamps: bool,
-        // What happens (data or an acknowledgement comes or is lost, time passes), to which of them, and how much later.
-        steps in prop::collection::vec((0u32..20, any::<prop::sample::Index>(), 0u64..3_000), 1..400),
+        // What happens (data or an acknowledgement comes or is lost, the application stops or goes on, time passes), to which of
+        // them, and how much later.
+        steps in prop::collection::vec(
+            (0u32..21, any::<prop::sample::Index>(), prop_oneof![30 => 0u64..3_000, 1 => 0u64..5_000_000]), 1..400,
+        ),
     ) {
         let changes = [("sack", Value::Boolean(sack)), ("timestamps", Value::Boolean(timestamps))];
         let options = options_of(preset, &changes);
@@ -98,9 +101,13 @@ proptest! {
                     9..17 if !one.acks.is_empty() => one.take(place(one.acks.len()), now),
                     17 if !one.data.is_empty() => _ = one.data.remove(index.index(one.data.len())),
                     18 if !one.acks.is_empty() => _ = one.acks.remove(index.index(one.acks.len())),
+                    19 => {
+                        if one.sender.end() == u32::MAX { one.sender.stop_supply() } else { one.sender.supply_forever() }
+                        one.send(false, now);
+                    }
                     _ => {
-                        if one.sender.deadline(now) <= now + Span::from_millis(1) {
-                            one.sender.on_timer(now + Span::from_millis(1));
+                        if one.sender.deadline(now) <= now {
+                            one.sender.on_timer(now);
                         }
                         one.send(false, now);
                     }
