@@ -334,6 +334,10 @@ impl Control for Bbr {
         self.threshold
     }
 
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         Some(self.pacing.rate())

@@ -368,6 +368,10 @@ impl Control for Bbr3 {
         f64::INFINITY
     }
 
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         Some(self.pacing.rate())

@@ -87,7 +87,12 @@ pub trait Control {
     /// The slow-start threshold (ssthresh) in segments; infinite before the first congestion.
     fn slow_start_threshold(&self) -> f64;
 
-    /// The rate at which the control wants its segments spaced, if it wants that.
+    /// Whether it may ever want its segments [spaced](Control::pacing_rate); asked once for each connection.
+    fn is_paced(&self) -> bool {
+        false
+    }
+
+    /// The rate at which the control wants its segments spaced, if it wants that and [is paced](Control::is_paced).
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }

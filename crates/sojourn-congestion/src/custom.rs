@@ -230,6 +230,11 @@ impl Control for Custom {
         self.slow_start_threshold
     }
 
+    /// Who added it need not say.
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         if self.failed { None } else { self.inside.pacing_rate() }
     }

@@ -93,6 +93,7 @@ macro_rules! controls {
         /// not have their size.
         #[allow(missing_docs)]
         #[derive(Clone, Debug)]
+        #[repr(u8)]
         pub enum AnyControl {
             $($(#[$when])? $name(held!($module::$name $(, $boxed)?))),+,
             /// One that was [added](custom::add) from outside.
@@ -271,6 +272,13 @@ macro_rules! controls {
                     $($(#[$when])? AnyControl::$name(control) => control.pacing_rate()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.pacing_rate(),
+                }
+            }
+            fn is_paced(&self) -> bool {
+                match self {
+                    $($(#[$when])? AnyControl::$name(control) => control.is_paced()),+,
+                    #[cfg(feature = "std")]
+                    AnyControl::Custom(control) => control.is_paced(),
                 }
             }
             fn retune(&mut self, fresh: &AnyControl) {

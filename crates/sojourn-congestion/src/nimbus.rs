@@ -329,6 +329,10 @@ impl Control for Nimbus {
         f64::INFINITY
     }
 
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         let paced = matches!(self.phase, Phase::Fill { .. });
         Rate::from_bits_per_second((self.rate * self.segment_bits).max(1.0) as u64).filter(|_| paced)

@@ -270,6 +270,10 @@ impl Control for Prague {
         self.threshold
     }
 
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     /// Step 7.
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {

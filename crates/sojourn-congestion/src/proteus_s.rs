@@ -262,6 +262,10 @@ impl Control for ProteusS {
         f64::INFINITY
     }
 
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         Rate::from_bits_per_second(self.rate.max(1.0) as u64)

@@ -432,6 +432,10 @@ impl Control for Scout {
         self.threshold
     }
 
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         self.pacing.and_then(|bits| Rate::from_bits_per_second(bits as u64))

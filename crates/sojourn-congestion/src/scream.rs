@@ -288,6 +288,10 @@ impl Control for Scream {
         self.window()
     }
 
+    fn is_paced(&self) -> bool {
+        true
+    }
+
     /// "Media Rate Control" of a source without frames.
     fn pacing_rate(&self) -> Option<Rate> {
         if self.smoothed_rtt.is_zero() {

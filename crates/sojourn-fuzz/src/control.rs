@@ -141,7 +141,8 @@ impl Flow {
         assert!(window.is_finite() && window > 0.0, "window {window}");
         let threshold = self.control.slow_start_threshold();
         assert!(threshold > 0.0, "threshold {threshold}");
-        assert!(self.control.pacing_rate().is_none_or(|rate| rate.bits_per_second() > 0));
+        let pacing_rate = self.control.pacing_rate();
+        assert!(pacing_rate.is_none_or(|rate| rate.bits_per_second() > 0 && self.control.is_paced()));
         self.control.probe(&mut |name, value| assert!(!value.is_infinite(), "{name}"));
     }
 }

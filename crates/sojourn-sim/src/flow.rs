@@ -10,7 +10,8 @@ use sojourn_traffic::TrainEnd;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
 use sojourn_transport::{
-    Arrival, Block, EcnFlags, MAX_BLOCKS, PlainAck, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue,
+    Arrival, Block, EcnFlags, MAX_BLOCKS, PlainArrival, Receiver, Segment, SegmentKind, Sender, SenderCounts,
+    SmallQueue,
 };
 use std::ops::Sub;
 
@@ -154,6 +155,15 @@ impl Listener {
             Listener::Trains(end) => end.begin_measuring(),
         }
     }
+}
+
+/// What an acknowledgement has told a sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard {
+    /// The round-trip time, where it tells one.
+    pub rtt: Option<Span>,
+    /// Whether the sender is at ease: only its window and pacing say what it sends.
+    pub at_ease: bool,
 }
 
 /// What a sender sends next, before it is a packet.
@@ -372,19 +382,26 @@ impl Flow {
         arrival
     }
 
-    /// The same where the receiver answers with no more than every acknowledgement says; `None` where it may say more, and nothing
-    /// has changed.
+    /// The receiver gets a packet at `at`, and `now` its answer is at the sender, where that says no more than every
+    /// acknowledgement does; `None` where it may say more, and nothing has changed.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub fn answer_plainly(&mut self, packet: &Packet, at: Time) -> Option<PlainAck> {
+    pub fn take_round(&mut self, packet: &Packet, at: Time, now: Time) -> Option<Heard> {
         if packet.body.kind != SegmentKind::Data {
             return None;
         }
-        let ack = self.receiver().on_next(&packet.body, packet.ecn == Ecn::Ce, at)?;
-        self.counts.left += 1;
+        let Endpoints::Transport(sender, receiver) = &mut self.endpoints else {
+            unreachable!("only data is acknowledged")
+        };
+        let PlainArrival { is_new, ack } = receiver.on_plain_data(&packet.body, packet.ecn == Ecn::Ce, at)?;
+        // Of the packet at the receiver, and of its answer, which entered the network there.
+        self.counts.left += 2;
         self.counts.entered += 1;
         self.counts.on_delay(at.since(packet.body.stamp));
-        self.counts.delivered_bytes += u64::from(packet.bytes - self.header_bytes);
-        Some(ack)
+        if is_new {
+            self.counts.delivered_bytes += u64::from(packet.bytes - self.header_bytes);
+        }
+        let (rtt, at_ease) = sender.on_plain_ack(&ack, now);
+        Some(Heard { rtt, at_ease })
     }
 
     /// The receiver gets a packet at `at` that it answers at once, on a way on which nothing can delay the answer.

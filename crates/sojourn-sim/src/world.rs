@@ -354,25 +354,37 @@ impl World {
     /// somebody has looked since, it is received only now.
     #[inline]
     fn on_answered(&mut self, line: usize, back: Span) {
+        let (now, arrival) = (self.now, self.now - back);
         let packet = self.lines.first(line);
         let index = packet.flow as usize;
-        let plain = self.flows[index].answer_plainly(packet, self.now - back);
-        if plain.is_none() && packet.body.kind.travels_back() {
+        let Some(heard) = self.flows[index].take_round(packet, arrival, now) else {
+            return self.on_answered_otherwise(line, arrival);
+        };
+        self.events += 1;
+        if let Some(log) = &mut self.ends {
+            log.add_received(packet, arrival);
+        }
+        self.forget_first(line);
+        self.after_ack(index, heard);
+    }
+
+    /// The same where the answer says more, or is there already.
+    #[inline(never)]
+    fn on_answered_otherwise(&mut self, line: usize, arrival: Time) {
+        let packet = self.lines.first(line);
+        let index = packet.flow as usize;
+        if packet.body.kind.travels_back() {
             let packet = self.leave_line(line);
             return self.on_answer(index, &packet.body);
         }
         self.events += 1;
         if let Some(log) = &mut self.ends {
-            log.add_received(packet, self.now - back);
+            log.add_received(packet, arrival);
         }
-        if let Some(ack) = plain {
-            self.forget_first(line);
-            return self.on_plain_answer(index, &ack);
-        }
-        let arrival = self.flows[index].answer(packet, self.now - back);
+        let answer = self.flows[index].answer(packet, arrival);
         self.forget_first(line);
         // Read where it was written: what has just been written in pieces must not be moved as a whole.
-        self.on_answer(index, arrival.ack.as_ref().expect(AT_ONCE));
+        self.on_answer(index, answer.ack.as_ref().expect(AT_ONCE));
     }
 }
 

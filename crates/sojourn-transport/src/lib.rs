@@ -21,7 +21,7 @@ mod steering;
 pub use accecn::{Ability, Counters};
 pub use host::{ByteLimit, SmallQueue};
 pub use options::{DESCRIPTOR, Detection, Ect, Options};
-pub use receiver::{Arrival, Clock, Receiver};
+pub use receiver::{Arrival, Clock, PlainArrival, Receiver};
 pub use rtt::RttEstimator;
 pub use segment::{Block, EcnFlags, MAX_BLOCKS, PlainAck, Segment, SegmentKind};
 pub use sender::{AfterIdle, BurstLimits, Reducing, Sender, SenderCounts, Transmit, Undoing};

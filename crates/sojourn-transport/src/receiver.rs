@@ -27,6 +27,7 @@ use sojourn_congestion::AnyControl;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use std::collections::VecDeque;
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// What the receiver's clock shows, compared with the sender's.
@@ -130,6 +131,15 @@ pub struct Arrival {
     pub ack: Option<Segment>,
 }
 
+/// The same where the acknowledgement says no more than every one does.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainArrival {
+    /// Whether the segment was new.
+    pub is_new: bool,
+    /// The acknowledgement to send at once.
+    pub ack: PlainAck,
+}
+
 impl Receiver {
     /// A receiver that expects segment 0.
     pub fn new(options: &Options, clock: Clock) -> Receiver {
@@ -231,19 +241,25 @@ impl Receiver {
         }
     }
 
-    /// A data segment arrived, `marked` if it carries CE. What [`on_data`](Receiver::on_data) answers where it is the next one,
-    /// nothing is missing, and the answer tells nothing else; `None` where that must be asked, and nothing has changed.
+    /// A data segment arrived, `marked` if it carries CE: the same as [`on_data`](Receiver::on_data) where the answer cannot say
+    /// more than every acknowledgement; `None` where it may, and nothing has changed.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub fn on_next(&mut self, segment: &Segment, marked: bool, now: Time) -> Option<PlainAck> {
-        if !self.is_plain || segment.number != self.next || self.has_gap | self.echo | marked {
+    pub fn on_plain_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Option<PlainArrival> {
+        if !self.is_plain || self.echo | marked {
+            return None;
+        }
+        let is_next = segment.number == self.next;
+        // What is missing is told in SACK blocks.
+        if self.sack && (!is_next || self.has_gap) {
             return None;
         }
         debug_assert!(self.pending == 0 && self.deadline == Time::NEVER && self.counts.is_none());
         self.delay_nanos = self.delay_of(segment, now);
-        self.stamp = segment.stamp;
-        self.next += 1;
+        self.stamp = select_unpredictable(is_next, segment.stamp, self.stamp);
+        let is_new = self.take(segment.number);
         self.last_acked = self.next;
-        Some(PlainAck { number: self.next, stamp: self.stamp, delay_nanos: self.delay_nanos })
+        let ack = PlainAck { number: self.next, stamp: self.stamp, delay_nanos: self.delay_nanos };
+        Some(PlainArrival { is_new, ack })
     }
 
     /// A data segment arrived, `marked` if it carries CE.

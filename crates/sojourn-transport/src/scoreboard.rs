@@ -52,7 +52,7 @@ pub struct Scoreboard {
     /// What SACK blocks have said, once there were any.
     selective: Option<Box<Selective>>,
     /// How often a segment was judged lost.
-    judgements: u64,
+    judgements: u32,
     /// Where segments are judged by time.
     by_time: Option<Box<ByTime>>,
     /// Where somebody wants to know what is judged lost one by one.
@@ -111,7 +111,7 @@ impl Scoreboard {
 
     /// How often a segment was judged lost.
     #[inline]
-    pub fn judgements(&self) -> u64 {
+    pub fn judgements(&self) -> u32 {
         self.judgements
     }
 
@@ -273,7 +273,7 @@ impl Scoreboard {
             return;
         }
         self.lost += 1;
-        self.judgements += 1;
+        self.judgements = self.judgements.wrapping_add(1);
         self.lost_end = self.lost_end.max(number + 1);
         if let Some(unreported) = &mut self.unreported {
             unreported.lost.push(number);
@@ -307,7 +307,7 @@ impl Scoreboard {
             }
             record.put(Mark::Lost, true);
             record.put(Mark::Retransmitted, false);
-            self.judgements += 1;
+            self.judgements = self.judgements.wrapping_add(1);
         }
         let count = |what: &dyn Fn(&Record) -> bool| self.records.iter().filter(|record| what(record)).count() as u32;
         self.lost = count(&|record| record.is(Mark::Lost));

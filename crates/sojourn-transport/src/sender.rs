@@ -121,6 +121,8 @@ pub struct Sender {
     /// How losses and marks lower the window.
     reducing: Reducing,
     pacing_slack: Slack,
+    /// Whether segments are ever spread over a round trip, but for windows of less than one.
+    is_paced: bool,
     control: AnyControl,
     board: Scoreboard,
     rtt: RttEstimator,
@@ -210,6 +212,7 @@ impl Sender {
             decoder: None,
             reducing: if control.leads_reductions() { Reducing::AtOnce } else { options.reducing },
             pacing_slack: options.pacing_slack,
+            is_paced: control.is_paced() || options.constants.pacing.is_some(),
             control,
             board,
             rtt: RttEstimator::new(options.constants.clone()),

@@ -2,10 +2,10 @@
 
 use super::World;
 use crate::Packet;
-use crate::flow::{Endpoints, Flow, Outgoing};
-use sojourn_core::{Span, Time};
+use crate::flow::{Endpoints, Flow, Heard, Outgoing};
+use sojourn_core::Time;
 use sojourn_queue::Ecn;
-use sojourn_transport::{Ability, EcnFlags, PlainAck, Segment, SegmentKind, Transmit};
+use sojourn_transport::{Ability, EcnFlags, Segment, SegmentKind, Transmit};
 
 impl World {
     #[inline]
@@ -15,16 +15,6 @@ impl World {
             SegmentKind::SynAck => self.on_syn_ack(index, answer),
             _ => self.on_ack(index, answer),
         }
-    }
-
-    /// The same where it says no more than every acknowledgement does.
-    #[inline]
-    pub(super) fn on_plain_answer(&mut self, index: usize, answer: &PlainAck) {
-        let flow = &mut self.flows[index];
-        flow.counts.left += 1;
-        let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
-        let (rtt, at_ease) = sender.on_plain_ack(answer, self.now);
-        self.after_ack(index, rtt, at_ease);
     }
 
     /// A packet has reached the endpoint it travels to.
@@ -104,21 +94,20 @@ impl World {
         let flow = &mut self.flows[index];
         let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
         let rtt = sender.on_ack(ack, self.now);
-        self.after_ack(index, rtt, false);
+        self.after_ack(index, Heard { rtt, at_ease: false });
     }
 
-    /// An acknowledgement has been taken in that gave the sample `rtt`, if any, and perhaps left the sender at ease: sends what it
-    /// lets go.
+    /// The sender has `heard` an acknowledgement: sends what it lets go.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    fn after_ack(&mut self, index: usize, rtt: Option<Span>, at_ease: bool) {
+    pub(super) fn after_ack(&mut self, index: usize, heard: Heard) {
         let flow = &mut self.flows[index];
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = heard.rtt {
             flow.counts.on_rtt(rtt);
             if self.measuring {
                 self.groups[flow.group as usize].rtt.record(rtt);
             }
         }
-        self.send_all(index, at_ease);
+        self.send_all(index, heard.at_ease);
         self.arm_sender(index);
     }
 

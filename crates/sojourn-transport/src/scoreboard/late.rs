@@ -198,7 +198,7 @@ impl Scoreboard {
         if !record.is(Mark::Lost) {
             return self.mark_lost(number);
         }
-        self.judgements += 1;
+        self.judgements = self.judgements.wrapping_add(1);
         self.due += 1;
         self.retransmit_from = self.retransmit_from.min(number);
         self.lost_end = self.lost_end.max(number + 1);

@@ -306,6 +306,14 @@ impl Sender {
     /// Sets the earliest time of the next segment.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn pace(&mut self, now: Time, window: f64) {
+        // Nearly all windows are of at least a segment, and most flows are not paced.
+        if self.is_paced || window < 1.0 {
+            self.set_gap(now, window);
+        }
+    }
+
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    fn set_gap(&mut self, now: Time, window: f64) {
         let Some(gap) = self.gap(window) else { return };
         let slack = self.pacing_slack != Slack::None && self.control.pacing_rate().is_some();
         self.next_send_at = now + if slack { self.slackened(gap, now) } else { gap };

@@ -38,11 +38,14 @@ impl Usage {
 
 impl Sender {
     /// Whether the window counts as used.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn uses_window(&self) -> bool {
-        if !self.usage.by_round_trip {
-            return self.window_limited;
-        }
+        if self.usage.by_round_trip { self.used_window() } else { self.window_limited }
+    }
+
+    /// Whether it was used in this round trip.
+    #[inline(never)]
+    fn used_window(&self) -> bool {
         let window = self.control.window();
         self.usage.full || (window < self.control.slow_start_threshold() && window < f64::from(2 * self.usage.most_out))
     }

@@ -14,7 +14,7 @@ pub struct Laws {
     /// delivered: a segment for each acknowledgement, and what the reordering timer found lost.
     step: Option<(u64, u64)>,
     /// Segments judged lost before the timer that goes off.
-    judged: u64,
+    judged: u32,
 }
 
 impl Laws {
@@ -66,7 +66,7 @@ impl Laws {
             self.reduced = None;
         }
         if let Some((_, more)) = &mut self.step {
-            *more += sender.board.judgements() - self.judged;
+            *more += u64::from(sender.board.judgements() - self.judged);
         }
     }
 }

@@ -43,9 +43,9 @@ impl Connection {
 
     fn arrive(&mut self, index: usize, now: Time) {
         let segment = self.data.remove(index);
-        let plain = if self.short_ways { self.receiver.on_next(&segment, false, now) } else { None };
+        let plain = if self.short_ways { self.receiver.on_plain_data(&segment, false, now) } else { None };
         let ack = match plain {
-            Some(ack) => Some(ack.segment()),
+            Some(arrival) => Some(arrival.ack.segment()),
             None => self.receiver.on_data(&segment, false, now).ack,
         };
         self.log.push(format!("{ack:?}"));
