@@ -234,8 +234,12 @@ impl<B: Body> Cake<B> {
         let [tin, after @ ..] = rest else { return };
         let changes = |other: &Tin| other.waits() || other.deficit <= 0;
         if tin.waits() && tin.deficit < 0 && !before.iter().chain(&*after).any(changes) {
-            let turns = (tin.quantum - 1 - tin.deficit) / tin.quantum;
-            tin.deficit += turns * tin.quantum;
+            tin.deficit += tin.quantum;
+            // Mostly one turn is enough, which need not be divided for.
+            if tin.deficit < 0 {
+                let turns = (tin.quantum - 1 - tin.deficit) / tin.quantum;
+                tin.deficit += turns * tin.quantum;
+            }
         }
     }
 

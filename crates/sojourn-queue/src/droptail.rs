@@ -103,23 +103,35 @@ impl<B: Copy> DropTail<B> {
     fn has_room_for(&self, packet: &Packet<B>) -> bool {
         self.limit.has_room(&self.queue, packet.bytes.max(self.least_room_bytes))
     }
-}
 
-impl<B: Copy> Discipline<B> for DropTail<B> {
+    /// [`enqueue`](Discipline::enqueue) of a packet that is read where it lies.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        while self.drop_head && !self.has_room_for(&packet) {
+    pub(crate) fn admit<S: Sink<B>>(&mut self, packet: &Packet<B>, now: Time, sink: &mut S) {
+        while self.drop_head && !self.has_room_for(packet) {
             let Some(oldest) = self.queue.pop() else { break };
             sink.dropped(&oldest, DropReason::Overflow);
         }
-        if self.has_room_for(&packet) {
-            self.queue.push(&packet).enqueued = now;
+        if self.has_room_for(packet) {
+            self.queue.push(packet).enqueued = now;
         } else {
-            sink.dropped(packet.arrived(now), DropReason::Overflow);
+            sink.dropped({ *packet }.arrived(now), DropReason::Overflow);
         }
     }
 
+    /// [`dequeue`](Discipline::dequeue) to `place`; whether there was a packet.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub(crate) fn give(&mut self, place: &mut Packet<B>) -> bool {
+        self.queue.pop_to(place)
+    }
+}
+
+impl<B: Copy> Discipline<B> for DropTail<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+        self.admit(&packet, now, sink);
+    }
+
+    #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         self.queue.pop()
     }

@@ -54,6 +54,16 @@ impl<B: Copy> Fifo<B> {
         self.packets.push(packet)
     }
 
+    /// Takes the packet at the head to `place`; whether there was one.
+    #[inline]
+    pub fn pop_to(&mut self, place: &mut Packet<B>) -> bool {
+        let Some(head) = self.packets.front() else { return false };
+        self.bytes -= u64::from(head.bytes);
+        *place = *head;
+        self.packets.remove_first();
+        true
+    }
+
     /// Takes the packet at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet<B>> {

@@ -134,16 +134,20 @@ macro_rules! disciplines {
             #[inline]
             pub fn enqueue_from<S: Sink<B>>(&mut self, packet: &Packet<B>, now: Time, sink: &mut S) {
                 match self {
-                    Queue::DropTail(queue) => queue.enqueue(*packet, now, sink),
+                    Queue::DropTail(queue) => queue.admit(packet, now, sink),
                     queue => queue.enqueue_managed(packet, now, &mut AnySink(sink)),
                 }
             }
-            /// [`dequeue`](Discipline::dequeue) to `place`.
+            /// [`dequeue`](Discipline::dequeue) to `place`; whether there was a packet.
             #[inline]
-            pub fn dequeue_to<S: Sink<B>>(&mut self, place: &mut Option<Packet<B>>, now: Time, sink: &mut S) {
+            pub fn dequeue_to<S: Sink<B>>(&mut self, place: &mut Packet<B>, now: Time, sink: &mut S) -> bool {
                 match self {
-                    Queue::DropTail(queue) => *place = queue.dequeue(now, sink),
-                    queue => queue.dequeue_managed(place, now, &mut AnySink(sink)),
+                    Queue::DropTail(queue) => queue.give(place),
+                    queue => {
+                        let Some(packet) = queue.dequeue_managed(now, &mut AnySink(sink)) else { return false };
+                        *place = packet;
+                        true
+                    }
                 }
             }
             #[inline(never)]
@@ -155,12 +159,12 @@ macro_rules! disciplines {
                 }
             }
             #[inline(never)]
-            fn dequeue_managed(&mut self, place: &mut Option<Packet<B>>, now: Time, sink: &mut AnySink<'_, B>) {
-                *place = match self {
+            fn dequeue_managed(&mut self, now: Time, sink: &mut AnySink<'_, B>) -> Option<Packet<B>> {
+                match self {
                     $($(#[$when])? Queue::$name(queue) => dequeue(queue, now, sink)),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => dequeue(&mut **queue, now, sink),
-                };
+                }
             }
         }
 
@@ -171,9 +175,10 @@ macro_rules! disciplines {
             }
             #[inline]
             fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
-                let mut packet = None;
-                self.dequeue_to(&mut packet, now, sink);
-                packet
+                match self {
+                    Queue::DropTail(queue) => queue.dequeue(now, sink),
+                    queue => queue.dequeue_managed(now, &mut AnySink(sink)),
+                }
             }
             #[inline]
             fn next_bytes(&self) -> Option<u32> {

@@ -8,9 +8,9 @@ pub use special::Special;
 
 use crate::Packet;
 use crate::flow::{Flow, is_data};
+use crate::meter::Meter;
 #[cfg(feature = "phases")]
 use crate::meter::Reading;
-use crate::meter::{ClassMeter, Meter};
 use crate::opportunities::Opportunities;
 use crate::packets::PacketEvent;
 use crate::record::LinkRecord;
@@ -18,7 +18,6 @@ use sojourn_core::{Rate, Serializer, Span, Time};
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
 use sojourn_scenario::Direction;
 use sojourn_transport::{Segment, SegmentKind};
-use std::collections::BTreeMap;
 
 /// How a link sends.
 #[derive(Debug)]
@@ -58,7 +57,9 @@ pub struct Link {
     service: Service,
     /// What few links have, where this one does.
     pub special: Option<Box<Special>>,
-    on_wire: Option<Packet>,
+    /// Whether a packet is on the wire, and the last one that was.
+    is_sending: bool,
+    on_wire: Packet,
     /// Bytes that it occupies.
     wire_bytes: u32,
     /// When the packet on the wire will have been sent.
@@ -125,12 +126,9 @@ struct Counter<'a> {
 impl Sink<Segment> for Counter<'_> {
     #[inline]
     fn dropped(&mut self, packet: &Packet, _reason: DropReason) {
-        self.meter.dropped(packet.bytes);
+        self.meter.dropped(packet);
         self.flows[packet.flow as usize].counts.on_drop(packet);
         if let Some(special) = self.special {
-            if let Some(class) = special.class_of(packet) {
-                class.drops += 1;
-            }
             special.note(PacketEvent::Drop, packet, self.meter.read_at());
         }
     }
@@ -140,12 +138,9 @@ impl Sink<Segment> for Counter<'_> {
         if self.purges {
             return;
         }
-        self.meter.totals.marks += 1;
+        self.meter.marked(packet);
         self.flows[packet.flow as usize].counts.on_mark(packet);
         if let Some(special) = self.special {
-            if let Some(class) = special.class_of(packet) {
-                class.marks += 1;
-            }
             special.note(PacketEvent::Mark, packet, self.meter.read_at());
         }
     }
@@ -165,17 +160,17 @@ fn purge(queue: &mut Queue<Segment>, now: Time, sink: &mut Counter<'_>) {
 impl Link {
     /// An idle link.
     pub fn new(direction: Direction, queue: Queue<Segment>, service: Service, special: Special) -> Link {
-        let special = special.with_classes(&queue.classes());
         Link {
             direction,
             next: None,
             line: None,
             is_main: false,
-            meter: Meter::new(),
+            meter: Meter::new(&queue.classes()),
             queue,
             service,
             special: special.acts().then(|| Box::new(special)),
-            on_wire: None,
+            is_sending: false,
+            on_wire: Packet::new(0, 0, Segment::new(SegmentKind::Data, 0, Time::ZERO)),
             wire_bytes: 0,
             wire_free_at: Time::ZERO,
             begun: None,
@@ -193,13 +188,13 @@ impl Link {
     /// Packets in the queue and on the wire.
     pub fn packets(&self) -> usize {
         let others = self.shared.as_ref().map_or(0, |shared| shared.other_packets());
-        self.queue.packets() + others + usize::from(self.on_wire.is_some())
+        self.queue.packets() + others + usize::from(self.is_sending)
     }
 
     /// The packet on the wire.
     #[inline]
     pub fn on_wire(&self) -> Option<&Packet> {
-        self.on_wire.as_ref()
+        self.is_sending.then_some(&self.on_wire)
     }
 
     /// A packet arrives at the queue.
@@ -281,19 +276,20 @@ impl Link {
             return until;
         }
         let mut sink = Counter { meter: &mut self.meter, special: &mut self.special, flows, purges: false };
-        self.queue.dequeue_to(&mut self.on_wire, now, &mut sink);
-        let Some(packet) = &self.on_wire else {
+        self.is_sending = self.queue.dequeue_to(&mut self.on_wire, now, &mut sink);
+        if !self.is_sending {
             self.check_backlog();
             return self.queue.ready_at(now).unwrap_or(Time::NEVER);
-        };
+        }
+        let packet = &self.on_wire;
         let sojourn = now.since(packet.enqueued);
-        self.meter.departed(packet.bytes, sojourn);
+        self.meter.departed(packet, sojourn);
         if self.is_main {
             note_sojourn(packet, sojourn, flows);
         }
         self.wire_bytes = match &mut self.special {
             None => packet.bytes,
-            Some(special) => special.depart(packet, sojourn, self.meter.waiting().packets, now),
+            Some(special) => special.depart(packet, self.meter.waiting().packets, now),
         };
         self.wire_free_at = match &mut self.service {
             Service::Fixed(serializer) => now + serializer.transmit(self.wire_bytes),
@@ -313,9 +309,9 @@ impl Link {
             Some((end, rate)) if end == self.wire_free_at => rate,
             _ => self.service.rate(),
         };
-        match (rate, &self.on_wire) {
+        match rate {
             // Where something is sent again first, nothing of this packet is.
-            (Some(rate), Some(_)) => {
+            Some(rate) if self.is_sending => {
                 (f64::from(self.wire_bytes) - rate.bytes_in(self.wire_free_at.since(now))).max(0.0)
             }
             _ => 0.0,
@@ -324,11 +320,7 @@ impl Link {
 
     /// What was measured up to `now`, on a link that could have carried `capacity_bytes`.
     pub fn record(&self, capacity_bytes: f64, now: Time) -> LinkRecord {
-        let mut classes = BTreeMap::new();
-        if let Some(special) = &self.special {
-            classes.extend(special.past_classes.iter().map(|(name, meter)| (name.clone(), meter.record())));
-            classes.extend(self.queue.classes().into_iter().zip(special.classes.iter().map(ClassMeter::record)));
-        }
+        let classes = self.meter.classes.records(self.queue.classes());
         LinkRecord { classes, ..self.meter.record(capacity_bytes, self.partial_bytes(now), now) }
     }
 
@@ -349,7 +341,7 @@ impl Link {
     /// What is on the wire has been sent.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn finish(&mut self) {
-        self.on_wire = None;
+        self.is_sending = false;
         self.meter.totals.sent_bytes += u64::from(self.wire_bytes);
     }
 
@@ -381,10 +373,7 @@ impl Link {
 
     /// `packet` is lost on its way over the link.
     pub fn lose(&mut self, packet: &Packet, flows: &mut [Flow]) {
-        self.meter.totals.drops += 1;
-        if let Some(class) = self.special.as_mut().and_then(|special| special.class_of(packet)) {
-            class.drops += 1;
-        }
+        self.meter.lost(packet);
         flows[packet.flow as usize].counts.on_drop(packet);
     }
 
@@ -433,14 +422,9 @@ impl Link {
             sink.purges = true;
             purge(&mut self.queue, now, &mut sink);
             self.queue = fresh;
-            if let Some(packet) = &mut self.on_wire {
-                // It belongs to none of the classes that come.
-                packet.class = u8::MAX;
-            }
-            let fresh_names = self.queue.classes();
-            if self.special.is_some() || !fresh_names.is_empty() {
-                self.special().change_classes(names, fresh_names);
-            }
+            // What is on the wire belongs to none of the classes that come.
+            self.on_wire.class = u8::MAX;
+            self.meter.classes.change(names, self.queue.classes());
         }
         self.check_backlog();
         self.follow(now);
@@ -460,9 +444,6 @@ impl Link {
     pub fn begin_measuring(&mut self, now: Time) {
         let partial_bytes = self.partial_bytes(now);
         self.meter.begin(partial_bytes, now);
-        if let Some(special) = &mut self.special {
-            special.forget_classes();
-        }
         if let Some(shared) = &mut self.shared {
             shared.access.clear();
         }

@@ -1,5 +1,6 @@
 //! What is measured at a link.
 
+use crate::Packet;
 use crate::record::{ClassRecord, LinkRecord, MeanMax, QueueMs};
 #[cfg(feature = "phases")]
 use crate::record::{Mean, Milliseconds, PhaseLinkRecord};
@@ -50,11 +51,13 @@ pub struct Meter {
     max_waiting: Backlog,
     max_sojourn: Span,
     sojourn: Times,
+    /// The same of each queue inside.
+    pub classes: Classes,
 }
 
 impl Meter {
-    /// A meter that measures from the start.
-    pub fn new() -> Meter {
+    /// A meter that measures from the start, for a discipline with queues inside that have these names.
+    pub fn new(classes: &[String]) -> Meter {
         Meter {
             totals: Totals::default(),
             base: Totals::default(),
@@ -66,6 +69,7 @@ impl Meter {
             max_waiting: Backlog::default(),
             max_sojourn: Span::ZERO,
             sojourn: Times::default(),
+            classes: Classes::new(classes),
         }
     }
 
@@ -96,7 +100,7 @@ impl Meter {
     }
 
     /// A packet arrives, and waits unless it is [dropped](Meter::dropped).
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn arrived(&mut self, bytes: u32) {
         self.totals.arrivals += 1;
         self.waiting.packets += 1;
@@ -106,15 +110,33 @@ impl Meter {
         self.ledger[1] = self.ledger[1].wrapping_sub(nanos * u128::from(bytes));
     }
 
-    /// The queue drops a packet.
+    /// The queue drops `packet`.
     #[inline]
-    pub fn dropped(&mut self, bytes: u32) {
+    pub fn dropped(&mut self, packet: &Packet) {
+        self.lost(packet);
+        self.gone(packet.bytes);
+    }
+
+    /// `packet`, which did not wait, is dropped.
+    #[inline]
+    pub fn lost(&mut self, packet: &Packet) {
         self.totals.drops += 1;
-        self.gone(bytes);
+        if let Some(class) = self.classes.of(packet) {
+            class.drops += 1;
+        }
+    }
+
+    /// The queue marks `packet`.
+    #[inline]
+    pub fn marked(&mut self, packet: &Packet) {
+        self.totals.marks += 1;
+        if let Some(class) = self.classes.of(packet) {
+            class.marks += 1;
+        }
     }
 
     /// A packet does not wait any more.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn gone(&mut self, bytes: u32) {
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(bytes);
@@ -135,10 +157,13 @@ impl Meter {
         }
     }
 
-    /// A packet leaves the queue after `sojourn`.
-    #[inline]
-    pub fn departed(&mut self, bytes: u32, sojourn: Span) {
-        self.gone(bytes);
+    /// `packet` leaves the queue after `sojourn`.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn departed(&mut self, packet: &Packet, sojourn: Span) {
+        if let Some(class) = self.classes.of(packet) {
+            class.departed(sojourn);
+        }
+        self.gone(packet.bytes);
         self.totals.departures += 1;
         self.totals.sojourn_nanos += u128::from(sojourn.as_nanos());
         self.max_sojourn = self.max_sojourn.max(sojourn);
@@ -154,6 +179,7 @@ impl Meter {
         self.max_waiting = self.waiting;
         self.max_sojourn = Span::ZERO;
         self.sojourn.clear();
+        self.classes.forget();
     }
 
     /// What it reads, with `partial_bytes` of the packet on the wire sent.
@@ -221,6 +247,45 @@ impl Reading {
     }
 }
 
+/// The instruments of the queues inside a discipline, where it has any.
+#[derive(Default, Debug)]
+pub struct Classes {
+    meters: Vec<ClassMeter>,
+    /// Those of classes that a discipline before had.
+    past: BTreeMap<String, ClassMeter>,
+}
+
+impl Classes {
+    fn new(names: &[String]) -> Classes {
+        Classes { meters: names.iter().map(|_| ClassMeter::default()).collect(), past: BTreeMap::new() }
+    }
+
+    /// Those of the queue inside that holds `packet`, where it is in one.
+    #[inline]
+    fn of(&mut self, packet: &Packet) -> Option<&mut ClassMeter> {
+        self.meters.get_mut(usize::from(packet.class))
+    }
+
+    /// The queues inside, which had these names, give way to others.
+    pub fn change(&mut self, before: Vec<String>, after: Vec<String>) {
+        self.past.extend(before.into_iter().zip(self.meters.drain(..)));
+        let mut kept = |name: String| self.past.remove(&name).unwrap_or_default();
+        self.meters = after.into_iter().map(&mut kept).collect();
+    }
+
+    /// The warm-up is over.
+    fn forget(&mut self) {
+        self.meters.fill_with(ClassMeter::default);
+        self.past.clear();
+    }
+
+    /// What was measured in each; those of now have these names.
+    pub fn records(&self, names: Vec<String>) -> BTreeMap<String, ClassRecord> {
+        let past = self.past.iter().map(|(name, meter)| (name.clone(), meter.record()));
+        past.chain(names.into_iter().zip(self.meters.iter().map(ClassMeter::record))).collect()
+    }
+}
+
 /// What is measured of a queue inside a discipline, in the measured part.
 #[derive(Default, Debug)]
 pub struct ClassMeter {
@@ -237,7 +302,8 @@ pub struct ClassMeter {
 
 impl ClassMeter {
     /// A packet leaves the queue after `sojourn`.
-    pub fn departed(&mut self, sojourn: Span) {
+    #[inline(never)]
+    fn departed(&mut self, sojourn: Span) {
         self.departures += 1;
         self.nanos += u128::from(sojourn.as_nanos());
         self.max = self.max.max(sojourn);
@@ -294,12 +360,14 @@ impl std::ops::Sub for Totals {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use sojourn_transport::{Segment, SegmentKind};
 
     proptest! {
         /// The integrals are those of what waits, however often they are read: what comes, leaves or is dropped, later and later.
         #[test]
         fn integrals_are_those_of_what_waits(steps in prop::collection::vec((0u32..5, 0u64..2_000_000_000, 40u32..1500), 0..100)) {
-            let mut meter = Meter::new();
+            let mut meter = Meter::new(&[]);
+            let packet = |bytes| Packet::new(0, bytes, Segment::new(SegmentKind::Data, 0, Time::ZERO));
             let mut waiting = std::collections::VecDeque::new();
             let (mut now, mut packet_nanos, mut byte_nanos) = (Time::ZERO, 0, 0);
             for (what, later, bytes) in steps {
@@ -313,11 +381,11 @@ mod tests {
                         waiting.push_back(bytes);
                     }
                     (2, Some(first)) => {
-                        meter.departed(first, Span::ZERO);
+                        meter.departed(&packet(first), Span::ZERO);
                         waiting.pop_front();
                     }
                     (3, Some(first)) => {
-                        meter.dropped(first);
+                        meter.dropped(&packet(first));
                         waiting.pop_front();
                     }
                     _ => meter.read(now),

@@ -76,10 +76,10 @@ impl Link {
         }
         let packet = packet?;
         let sojourn = now.since(packet.enqueued);
-        self.meter.departed(packet.bytes, sojourn);
+        self.meter.departed(&packet, sojourn);
         note_sojourn(&packet, sojourn, flows);
         if let Some(special) = &mut self.special {
-            special.departed(&packet, sojourn, now);
+            special.note(PacketEvent::Departure, &packet, now);
         }
         Some(packet)
     }

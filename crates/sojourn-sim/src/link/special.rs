@@ -2,24 +2,18 @@
 
 use crate::Packet;
 use crate::grants::Grants;
-use crate::meter::ClassMeter;
 use crate::noise::{Fate, NoisyWire};
 use crate::packets::{PacketEvent, PacketLog};
 use crate::tokens::Tokens;
-use sojourn_core::{Span, Stream, Time};
+use sojourn_core::{Stream, Time};
 use sojourn_queue::framing::Framing;
 use sojourn_scenario::Remark;
-use std::collections::BTreeMap;
 
 /// What a link may have beside a queue and a wire.
 #[derive(Default, Debug)]
 pub struct Special {
     /// Rows of packets, where they are wanted.
     pub log: Option<PacketLog>,
-    /// The instruments of the queues inside, where the discipline has any.
-    pub(crate) classes: Vec<ClassMeter>,
-    /// Those of classes that a discipline before had.
-    pub(crate) past_classes: BTreeMap<String, ClassMeter>,
     /// What it writes into packets before the queue, where it does.
     pub remark: Option<Remark>,
     /// What drops packets before the queue, where anything does.
@@ -39,17 +33,12 @@ pub struct Special {
 }
 
 impl Special {
-    /// With instruments for the queues inside that have these names.
-    pub(super) fn with_classes(self, names: &[String]) -> Special {
-        Special { classes: names.iter().map(|_| ClassMeter::default()).collect(), ..self }
-    }
-
     /// Whether it does or notes anything.
     pub(super) fn acts(&self) -> bool {
         let before_queue = self.remark.is_some() || self.policer.is_some() || self.grants.is_some();
         let behind_queue =
             self.shaper.is_some() || self.framing.is_some() || self.noise.is_some() || self.loss.is_some();
-        before_queue || behind_queue || self.log.is_some() || !self.classes.is_empty()
+        before_queue || behind_queue || self.log.is_some()
     }
 
     /// `packet` as the queue is to see it.
@@ -86,8 +75,8 @@ impl Special {
         granted.or_else(|| self.shaper.as_mut().map(|shaper| shaper.free_at(now)).filter(|&free_at| free_at > now))
     }
 
-    /// `packet` leaves the queue for the wire after `sojourn`; `packets` wait behind it. The bytes that it occupies there.
-    pub(super) fn depart(&mut self, packet: &Packet, sojourn: Span, packets: usize, now: Time) -> u32 {
+    /// `packet` leaves the queue for the wire; `packets` wait behind it. The bytes that it occupies there.
+    pub(super) fn depart(&mut self, packet: &Packet, packets: usize, now: Time) -> u32 {
         if let Some(grants) = &mut self.grants {
             grants.take();
             grants.follow(packets, now);
@@ -95,17 +84,9 @@ impl Special {
         if let Some(shaper) = &mut self.shaper {
             shaper.spend(packet.bytes, now);
         }
-        self.departed(packet, sojourn, now);
+        self.note(PacketEvent::Departure, packet, now);
         self.taken_at = now;
         self.framing.map_or(packet.bytes, |framing| framing.bytes(packet.bytes))
-    }
-
-    /// `packet` has left the queue after `sojourn`: what is noted of that.
-    pub(super) fn departed(&mut self, packet: &Packet, sojourn: Span, now: Time) {
-        if let Some(class) = self.class_of(packet) {
-            class.departed(sojourn);
-        }
-        self.note(PacketEvent::Departure, packet, now);
     }
 
     /// When a packet has been sent that would be sent from `now` to `end`.
@@ -132,23 +113,5 @@ impl Special {
     /// Whether a packet that has been sent is lost at random.
     pub(super) fn loses_at_random(&mut self) -> bool {
         self.loss.as_mut().is_some_and(|(probability, random)| random.chance(*probability))
-    }
-
-    /// The queues inside, which had these names, give way to others.
-    pub(super) fn change_classes(&mut self, before: Vec<String>, after: Vec<String>) {
-        self.past_classes.extend(before.into_iter().zip(self.classes.drain(..)));
-        let mut kept = |name: String| self.past_classes.remove(&name).unwrap_or_default();
-        self.classes = after.into_iter().map(&mut kept).collect();
-    }
-
-    /// The warm-up is over.
-    pub(super) fn forget_classes(&mut self) {
-        self.classes.fill_with(ClassMeter::default);
-        self.past_classes.clear();
-    }
-
-    /// The instruments of the queue inside that holds `packet`, where it is in one.
-    pub(super) fn class_of(&mut self, packet: &Packet) -> Option<&mut ClassMeter> {
-        self.classes.get_mut(usize::from(packet.class))
     }
 }
