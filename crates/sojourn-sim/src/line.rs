@@ -37,33 +37,44 @@ pub struct Line {
     kind: Kind,
     /// When the last packet that entered leaves.
     last_exit: Time,
-    /// Where its packets are: the next one to leave and the last one.
+    /// Where its packets are, where it has any: the next one to leave and the last one.
     first: u32,
     last: u32,
     packets: u32,
 }
 
 /// All lines, and their packets in one store: what lies idle in one line is of use to the others.
+///
+/// A line has its packets in rows of places, one behind the other: the next packet mostly lies beside the one that leaves, however
+/// many lines there are. What a line gives up is taken again first, by whichever line needs it.
 #[derive(Debug)]
 pub struct Lines {
     lines: Vec<Line>,
     places: Vec<Place>,
-    /// Places without a packet, in a row as in a line: the packets of the only line, or of the busiest, keep following each
-    /// other in memory if what was given up first is taken first.
-    first_free: u32,
-    last_free: u32,
+    rows: Vec<Row>,
+    /// The first place of the row that was given up last, where any is free.
+    free: u32,
+}
+
+/// Places beside each other, all for the packets of one line.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// The first place of the row behind it, where there is one: of those of its line, or of the free ones.
+    behind: u32,
+    /// Of those of its line, the last place of the row before it, where there is one; of the free ones, the first.
+    before: u32,
+    is_free: bool,
 }
 
 /// A packet on its way.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Place {
     exit: Time,
-    /// The neighbours in the line: who leaves later, and who leaves before.
-    behind: u32,
-    ahead: u32,
     packet: Packet,
 }
 
+/// Places in a row.
+const ROW: u32 = 16;
 /// No place.
 const NONE: u32 = u32::MAX;
 
@@ -113,7 +124,7 @@ impl Line {
 impl Lines {
     /// These lines, empty.
     pub fn new(lines: Vec<Line>) -> Lines {
-        Lines { lines, places: Vec::new(), first_free: NONE, last_free: NONE }
+        Lines { lines, places: Vec::new(), rows: Vec::new(), free: NONE }
     }
 
     /// How many there are.
@@ -142,73 +153,112 @@ impl Lines {
     /// When the next packet of `line` arrives.
     #[inline]
     pub fn next_time(&self, line: usize) -> Time {
-        self.places.get(self.lines[line].first as usize).map_or(Time::NEVER, |place| place.exit)
+        let line = &self.lines[line];
+        if line.packets == 0 { Time::NEVER } else { self.places[line.first as usize].exit }
     }
 
     /// Lets `visit` see the packets of `line` from the next one on, and change what they bear, until it has seen enough.
     pub fn visit(&mut self, line: usize, mut visit: impl FnMut(Time, &mut Packet) -> bool) {
-        let mut place = self.lines[line].first;
-        while let Some(Place { exit, behind, packet, .. }) = self.places.get_mut(place as usize) {
+        let Line { first: mut place, packets, .. } = self.lines[line];
+        for _ in 0..packets {
+            let Place { exit, packet } = &mut self.places[place as usize];
             if !visit(*exit, packet) {
                 return;
             }
-            place = *behind;
+            place = self.place_behind(place);
         }
     }
 
     /// A packet enters `line`; whether it is the next to arrive.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn push(&mut self, line: usize, packet: &Packet, now: Time) -> bool {
-        let line = &mut self.lines[line];
-        let constant = matches!(line.kind, Kind::Constant);
-        let exit = if constant { now + line.delay } else { line.exit_of(packet.bytes, now) };
-        let ahead = line.last;
-        let new = match self.places.get_mut(self.first_free as usize) {
-            Some(place) => {
-                let new = std::mem::replace(&mut self.first_free, place.behind);
-                *place = Place { exit, behind: NONE, ahead, packet: *packet };
-                new
-            }
-            None => {
-                self.places.push(Place { exit, behind: NONE, ahead, packet: *packet });
-                self.places.len() as u32 - 1
-            }
-        };
-        line.packets += 1;
-        line.last = new;
-        match self.places.get_mut(ahead as usize) {
-            None => {
-                line.first = new;
-                return true;
-            }
-            Some(place) => place.behind = new,
+        let end = &mut self.lines[line];
+        let constant = matches!(end.kind, Kind::Constant);
+        let exit = if constant { now + end.delay } else { end.exit_of(packet.bytes, now) };
+        let new = end.last.wrapping_add(1);
+        if end.packets == 0 || new % ROW == 0 {
+            return self.push_row(line, &Place { exit, packet: *packet }, constant);
         }
-        !constant && Lines::overtake(line, &mut self.places, new)
+        end.packets += 1;
+        end.last = new;
+        self.places[new as usize] = Place { exit, packet: *packet };
+        !constant && self.overtake(line)
+    }
+
+    /// The same into another row than the one before.
+    #[inline(never)]
+    fn push_row(&mut self, line: usize, last: &Place, constant: bool) -> bool {
+        let Line { packets, last: before, .. } = self.lines[line];
+        // The row beside the one before, where it is free: whoever reads on finds it in its way.
+        let beside = self.rows.get((before / ROW) as usize + 1).is_some_and(|row| row.is_free);
+        let new = if packets > 0 && beside { before + 1 } else { self.free };
+        let new = if new == NONE { self.add_row(last) } else { self.take_row(new, last) };
+        let line_end = &mut self.lines[line];
+        if packets == 0 {
+            line_end.first = new;
+        } else {
+            self.rows[(new / ROW) as usize].before = before;
+            self.rows[(before / ROW) as usize].behind = new;
+        }
+        line_end.last = new;
+        line_end.packets += 1;
+        packets == 0 || (!constant && self.overtake(line))
+    }
+
+    /// A row more than there were, which begins with `first`; where it begins.
+    fn add_row(&mut self, first: &Place) -> u32 {
+        let new = self.places.len() as u32;
+        self.places.resize((new + ROW) as usize, *first);
+        self.rows.push(Row { behind: NONE, before: NONE, is_free: false });
+        new
+    }
+
+    /// The free row at `new` is free no more, and begins with `first`; where it begins.
+    fn take_row(&mut self, new: u32, first: &Place) -> u32 {
+        let row = &mut self.rows[(new / ROW) as usize];
+        row.is_free = false;
+        let Row { behind, before, .. } = *row;
+        match before {
+            NONE => self.free = behind,
+            before => self.rows[(before / ROW) as usize].behind = behind,
+        }
+        if behind != NONE {
+            self.rows[(behind / ROW) as usize].before = before;
+        }
+        self.places[new as usize] = *first;
+        new
+    }
+
+    /// The row at `place` is free.
+    fn give_row(&mut self, place: u32) {
+        let freed = place - place % ROW;
+        self.rows[(freed / ROW) as usize] = Row { behind: self.free, before: NONE, is_free: true };
+        if self.free != NONE {
+            self.rows[(self.free / ROW) as usize].before = freed;
+        }
+        self.free = freed;
+    }
+
+    /// The place behind another, which is not the last of its line.
+    #[inline]
+    fn place_behind(&self, place: u32) -> u32 {
+        let next = place + 1;
+        if next % ROW == 0 { self.rows[(place / ROW) as usize].behind } else { next }
     }
 
     /// The last packet goes before those that leave later; whether it is the next to arrive.
     #[inline(never)]
-    fn overtake(line: &mut Line, places: &mut [Place], new: u32) -> bool {
-        let exit = places[new as usize].exit;
-        let mut ahead = places[new as usize].ahead;
-        let mut behind = NONE;
-        while ahead != NONE && exit < places[ahead as usize].exit {
-            behind = ahead;
-            ahead = places[ahead as usize].ahead;
+    fn overtake(&mut self, line: usize) -> bool {
+        let Line { first, mut last, .. } = self.lines[line];
+        while last != first {
+            let before = if last % ROW == 0 { self.rows[(last / ROW) as usize].before } else { last - 1 };
+            if self.places[before as usize].exit <= self.places[last as usize].exit {
+                return false;
+            }
+            self.places.swap(before as usize, last as usize);
+            last = before;
         }
-        if behind == NONE {
-            return false;
-        }
-        // Out of the last place, and in before `behind`.
-        line.last = places[new as usize].ahead;
-        places[line.last as usize].behind = NONE;
-        places[behind as usize].ahead = new;
-        (places[new as usize].ahead, places[new as usize].behind) = (ahead, behind);
-        match places.get_mut(ahead as usize) {
-            Some(place) => place.behind = new,
-            None => line.first = new,
-        }
-        ahead == NONE
+        true
     }
 
     /// The packet of `line` that arrives next; there must be one.
@@ -220,26 +270,27 @@ impl Lines {
     /// The packet of `line` that has arrived is taken off it; when the next one arrives.
     #[inline]
     pub fn remove_first(&mut self, line: usize) -> Time {
-        let line = &mut self.lines[line];
-        let first = line.first;
-        let behind = std::mem::replace(&mut self.places[first as usize].behind, NONE);
-        match self.first_free {
-            NONE => self.first_free = first,
-            _ => self.places[self.last_free as usize].behind = first,
+        let front = &mut self.lines[line];
+        let next = front.first + 1;
+        front.packets -= 1;
+        if front.packets == 0 || next % ROW == 0 {
+            return self.leave_row(line);
         }
-        self.last_free = first;
-        line.packets -= 1;
-        line.first = behind;
-        match self.places.get_mut(behind as usize) {
-            Some(place) => {
-                place.ahead = NONE;
-                place.exit
-            }
-            None => {
-                line.last = NONE;
-                Time::NEVER
-            }
+        front.first = next;
+        self.places[next as usize].exit
+    }
+
+    /// The same where its row is free then.
+    #[inline(never)]
+    fn leave_row(&mut self, line: usize) -> Time {
+        let first = self.lines[line].first;
+        let next = self.rows[(first / ROW) as usize].behind;
+        self.give_row(first);
+        if self.lines[line].packets == 0 {
+            return Time::NEVER;
         }
+        self.lines[line].first = next;
+        self.places[next as usize].exit
     }
 }
 
@@ -256,14 +307,12 @@ fn draw(shape: Shape, random: &mut Stream) -> Span {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use sojourn_queue::{Dscp, Ecn, FlowKey};
     use sojourn_transport::{Segment, SegmentKind};
     use std::collections::VecDeque;
 
     fn packet(number: u32) -> Packet {
         let body = Segment::new(SegmentKind::Data, number, Time::ZERO);
-        let (key, dscp) = (FlowKey::default(), Dscp::DEFAULT);
-        Packet { flow: 0, bytes: 1500, enqueued: Time::ZERO, key, ecn: Ecn::NotEct, dscp, class: 0, body }
+        Packet::new(0, 1500, body)
     }
 
     #[test]
@@ -275,7 +324,7 @@ mod tests {
         /// Lines keep their packets apart and in order, at whatever instants these come and go; one that may overtake does
         /// so only where it leaves earlier.
         #[test]
-        fn packets_leave_each_line_in_order(steps in prop::collection::vec((0usize..4, 0u64..400, any::<bool>()), 1..300)) {
+        fn packets_leave_each_line_in_order(steps in prop::collection::vec((0usize..4, 0u64..400, any::<bool>()), 1..600)) {
             let (delay, end) = (Span::from_nanos(300), LineEnd::Endpoint);
             let jitter = |reorder| Jitter { shape: Shape::Uniform(Span::from_micros(1)), reorder };
             let mut lines = Lines::new(vec![
