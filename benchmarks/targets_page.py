@@ -20,7 +20,7 @@ BARE_LIMIT = 3.2
 IDLE_LIMIT = 1000
 # The project's requirements quote this for ns-2.35, 10 NewReno flows over 60 s, "without its start-up".
 QUOTED_NS2_S = 0.095
-CAMPAIGN_S, CAMPAIGN_SPEEDUP = 5, 1.8
+CAMPAIGN_RUNS, CAMPAIGN_S, CAMPAIGN_SPEEDUP = 3_000, 5, 1.8
 # Most times the wall time of threads that a Dask cluster of as many processes takes.
 DASK_LIMIT = 1.03
 # Most ns for a packet and its acknowledgement, on a machine whose bare loop takes as long as this.
@@ -98,8 +98,9 @@ def _single(document: Document) -> Iterator[list[str]]:
     one, most = local[0], local[-1]
     if most["jobs"] > 1:
         speedup = one["wall_s"] / most["wall_s"]
-        wall = f"Campaign, {most['jobs']} processors: wall time, s"
-        yield [wall, f"{most['wall_s']:.1f}", f"under {CAMPAIGN_S}", yes(most["wall_s"] < CAMPAIGN_S)]
+        wall = f"Campaign, {most['jobs']} processors: time of {CAMPAIGN_RUNS:,} of its {most['runs']:,} runs, s"
+        taken_s = most["wall_s"] * CAMPAIGN_RUNS / most["runs"]
+        yield [wall, f"{taken_s:.1f}", f"under {CAMPAIGN_S}", yes(taken_s < CAMPAIGN_S)]
         enough = speedup >= CAMPAIGN_SPEEDUP
         yield ["Campaign: times one processor", f"{speedup:.2f}", f"at least {CAMPAIGN_SPEEDUP:g}", yes(enough)]
     for row in document["campaign"]:
