@@ -379,10 +379,10 @@ STEPS = (
     ),
     (
         "These steps together",
-        "991",
+        "987",
         (
-            "RED 1,459 after 1,521, CoDel 1,393 after 1,457, PIE 1,530 after 1,594, FQ-CoDel 1,674 after 1,737, CAKE "
-            "2,160 after 2,391, BBR 2,143 after 2,182, LEDBAT 1,308 after 1,389, LEDBAT++ 1,232 after 1,310, libutp "
+            "RED 1,456 after 1,521, CoDel 1,390 after 1,457, PIE 1,527 after 1,594, FQ-CoDel 1,671 after 1,737, CAKE "
+            "2,157 after 2,391, BBR 2,143 after 2,182, LEDBAT 1,308 after 1,389, LEDBAT++ 1,232 after 1,310, libutp "
             "1,333 after 1,414"
         ),
     ),

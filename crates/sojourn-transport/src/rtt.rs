@@ -20,15 +20,6 @@ pub struct RttEstimator {
     peak: Option<Box<Peak>>,
 }
 
-/// The shortest and the longest round-trip time that was observed; [`Span::MAX`] and zero before the first.
-#[derive(Clone, Copy, Debug)]
-pub struct Extremes {
-    /// The shortest.
-    pub min: Span,
-    /// The longest.
-    pub max: Span,
-}
-
 /// The peak of the deviation in the present round trip, of which Linux makes the variance (`tcp_rtt_estimator`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Peak {
@@ -63,18 +54,11 @@ impl RttEstimator {
         estimator
     }
 
-    /// Notes a round-trip time for the extremes only, and tells these; the timeout keeps its value.
+    /// Notes a round-trip time for the extremes only; the timeout keeps its value.
     #[inline]
-    pub fn observe(&mut self, rtt: Span) -> Extremes {
+    pub fn observe(&mut self, rtt: Span) {
         self.min = self.min.min(rtt);
         self.max = self.max.max(rtt);
-        self.extremes()
-    }
-
-    /// The shortest and the longest round-trip time.
-    #[inline]
-    pub fn extremes(&self) -> Extremes {
-        Extremes { min: self.min, max: self.max }
     }
 
     /// Takes a sample (RFC 6298 equations 2.2 and 2.3), which also ends the back-off (Karn). All below segment `first` is

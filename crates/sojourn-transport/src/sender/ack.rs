@@ -3,7 +3,6 @@
 use super::{Sender, State};
 use crate::options::Slack;
 use crate::rate::{Present, Snapshot};
-use crate::rtt::Extremes;
 use crate::scoreboard::Delivered;
 use crate::segment::{EcnFlags, PlainAck, Segment};
 use sojourn_congestion::{Ack, Control, RateSample, Signal};
@@ -95,9 +94,6 @@ impl Sender {
             self.sample_segments(segment, &heard, now)
         } else {
             let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
-            if let Some(rtt) = newest {
-                self.rtt.observe(rtt);
-            }
             (self.sample_rtt(&segment.plain(), acknowledged, newest, now), newest)
         };
         let snapshot = if self.rate.is_some() { self.take_snapshot(delivered, segment.number, now) } else { None };
@@ -132,7 +128,7 @@ impl Sender {
                 && self.reduction.is_none()
                 && self.board.is_calm()
                 && !(marks.is_some() && self.ecn);
-            let measured = self.measured(&segment.plain(), delivered.sent, newest, self.rtt.extremes(), now);
+            let measured = self.measured(&segment.plain(), delivered.sent, newest, now);
             self.control.on_ack(&Ack {
                 newly_acked,
                 delivered: new,
@@ -177,14 +173,7 @@ impl Sender {
 
     /// What the control is told of an acknowledgement of one segment, the usual one, sent at `sent`.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(super) fn measured(
-        &self,
-        ack: &PlainAck,
-        sent: Time,
-        newest: Option<Span>,
-        extremes: Extremes,
-        now: Time,
-    ) -> Ack {
+    pub(super) fn measured(&self, ack: &PlainAck, sent: Time, newest: Option<Span>, now: Time) -> Ack {
         Ack {
             now,
             newly_acked: 1,
@@ -198,8 +187,8 @@ impl Sender {
             orderly: true,
             rtt: newest,
             smoothed_rtt: self.rtt.smoothed(),
-            min_rtt: extremes.min,
-            max_rtt: extremes.max,
+            min_rtt: self.rtt.min(),
+            max_rtt: self.rtt.max(),
             one_way_delay_nanos: Some(ack.delay_nanos),
             sent,
             echoed: ack.stamp,
@@ -342,7 +331,7 @@ impl Sender {
 
     /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that
     /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
-    /// which did not wait at the receiver, and the extremes are of these ([`observe`](crate::rtt::RttEstimator::observe)).
+    /// which did not wait at the receiver, and the extremes are of these.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn sample_rtt(
         &mut self,
@@ -351,6 +340,9 @@ impl Sender {
         newest: Option<Span>,
         now: Time,
     ) -> Option<Span> {
+        if let Some(rtt) = newest {
+            self.rtt.observe(rtt);
+        }
         let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(ack.stamp)) } else { newest };
         let is_timed = self.timed.number.get().is_some_and(|number| number < ack.number);
         let sample = match (self.timestamps, is_timed) {

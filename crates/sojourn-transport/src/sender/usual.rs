@@ -65,14 +65,11 @@ impl Sender {
             self.reduction.is_none() && self.recover.get().is_none_or(|recover| self.board.lost_end() <= recover)
         );
         debug_assert!(self.timed_out_at.is_none() && self.urgent.is_none() && self.limited_sent == 0);
-        let rtt = now.since(usual.sent);
-        let newest = Some(rtt);
-        // Told, not read again: what has just been written one by one must not be read in one piece.
-        let extremes = self.rtt.observe(rtt);
+        let newest = Some(now.since(usual.sent));
         let sample = self.sample_rtt(plain, 1, newest, now);
         self.retransmission_at = self.timer(now);
         self.idle.on_acknowledged(now);
-        let measured = self.measured(plain, usual.sent, newest, extremes, now);
+        let measured = self.measured(plain, usual.sent, newest, now);
         let mut ack = Ack { flight: f64::from(usual.flight), ..measured };
         if self.rate.is_some() {
             self.sample_usual(&mut ack);
