@@ -90,7 +90,7 @@ macro_rules! controls {
         /// Any of the registered controls, without dynamic dispatch.
         ///
         /// A flow has one. Those that know more than a window and a few numbers are boxed, so that flows with a small one do
-        /// not have their size.
+        /// not have their size. Which it is, is a byte of its own: asked for with each packet, it is not to be worked out.
         #[allow(missing_docs)]
         #[derive(Clone, Debug)]
         #[repr(u8)]

@@ -176,7 +176,7 @@ impl Lines {
         let constant = matches!(end.kind, Kind::Constant);
         let exit = if constant { now + end.delay } else { end.exit_of(packet.bytes, now) };
         let new = end.last.wrapping_add(1);
-        if end.packets == 0 || new % ROW == 0 {
+        if end.packets == 0 || new.is_multiple_of(ROW) {
             return self.push_row(line, &Place { exit, packet: *packet }, constant);
         }
         end.packets += 1;
@@ -243,7 +243,7 @@ impl Lines {
     #[inline]
     fn place_behind(&self, place: u32) -> u32 {
         let next = place + 1;
-        if next % ROW == 0 { self.rows[(place / ROW) as usize].behind } else { next }
+        if next.is_multiple_of(ROW) { self.rows[(place / ROW) as usize].behind } else { next }
     }
 
     /// The last packet goes before those that leave later; whether it is the next to arrive.
@@ -251,7 +251,7 @@ impl Lines {
     fn overtake(&mut self, line: usize) -> bool {
         let Line { first, mut last, .. } = self.lines[line];
         while last != first {
-            let before = if last % ROW == 0 { self.rows[(last / ROW) as usize].before } else { last - 1 };
+            let before = if last.is_multiple_of(ROW) { self.rows[(last / ROW) as usize].before } else { last - 1 };
             if self.places[before as usize].exit <= self.places[last as usize].exit {
                 return false;
             }
@@ -273,7 +273,7 @@ impl Lines {
         let front = &mut self.lines[line];
         let next = front.first + 1;
         front.packets -= 1;
-        if front.packets == 0 || next % ROW == 0 {
+        if front.packets == 0 || next.is_multiple_of(ROW) {
             return self.leave_row(line);
         }
         front.first = next;
