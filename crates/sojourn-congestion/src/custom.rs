@@ -230,7 +230,7 @@ impl Control for Custom {
         self.slow_start_threshold
     }
 
-    /// Who added it need not say.
+    /// Whoever adds a control need not say whether it is paced.
     fn is_paced(&self) -> bool {
         true
     }

@@ -90,7 +90,8 @@ macro_rules! controls {
         /// Any of the registered controls, without dynamic dispatch.
         ///
         /// A flow has one. Those that know more than a window and a few numbers are boxed, so that flows with a small one do
-        /// not have their size. Which it is, is a byte of its own: asked for with each packet, it is not to be worked out.
+        /// not have their size. The kind is a byte of its own, because it is asked for with each packet and should not have to be
+        /// worked out from other fields.
         #[allow(missing_docs)]
         #[derive(Clone, Debug)]
         #[repr(u8)]

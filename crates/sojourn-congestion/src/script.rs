@@ -175,7 +175,10 @@ impl Script {
             self.delivered += 1;
             let rate = self.control.wants_rate_samples().then(|| self.rate(window, queue));
             self.control.on_ack(&Ack { rate, ..ack(self.now, window, queue) });
-            assert!(self.control.is_paced() || self.control.pacing_rate().is_none(), "it did not say that it is paced");
+            assert!(
+                self.control.is_paced() || self.control.pacing_rate().is_none(),
+                "a control with a pacing rate is paced"
+            );
         }
     }
 

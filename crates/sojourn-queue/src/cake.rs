@@ -235,7 +235,7 @@ impl<B: Body> Cake<B> {
         let changes = |other: &Tin| other.waits() || other.deficit <= 0;
         if tin.waits() && tin.deficit < 0 && !before.iter().chain(&*after).any(changes) {
             tin.deficit += tin.quantum;
-            // Mostly one turn is enough, which need not be divided for.
+            // Mostly one turn is enough, and needs no division.
             if tin.deficit < 0 {
                 let turns = (tin.quantum - 1 - tin.deficit) / tin.quantum;
                 tin.deficit += turns * tin.quantum;

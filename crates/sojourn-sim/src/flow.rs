@@ -276,6 +276,15 @@ impl Counts {
         self.rtt_samples += 1;
     }
 
+    /// A segment with so much payload reached its receiver at `at`.
+    #[inline]
+    fn on_arrival(&mut self, packet: &Packet, payload_bytes: u32, is_new: bool, at: Time) {
+        self.on_delay(at.since(packet.body.stamp));
+        if is_new {
+            self.delivered_bytes += u64::from(payload_bytes);
+        }
+    }
+
     /// A data packet reached its receiver.
     #[inline]
     pub fn on_delay(&mut self, delay: Span) {
@@ -375,10 +384,7 @@ impl Flow {
             receiver.on_bytes(packet.ecn, payload_bytes);
         }
         let arrival = receiver.on_data(&packet.body, packet.ecn == Ecn::Ce, at);
-        self.counts.on_delay(at.since(packet.body.stamp));
-        if arrival.is_new {
-            self.counts.delivered_bytes += u64::from(payload_bytes);
-        }
+        self.counts.on_arrival(packet, payload_bytes, arrival.is_new, at);
         arrival
     }
 
@@ -393,13 +399,10 @@ impl Flow {
             unreachable!("only data is acknowledged")
         };
         let PlainArrival { is_new, ack } = receiver.on_plain_data(&packet.body, packet.ecn == Ecn::Ce, at)?;
-        // Of the packet at the receiver, and of its answer, which entered the network there.
+        // The packet left the network at the receiver. Its answer entered there, and left at the sender.
         self.counts.left += 2;
         self.counts.entered += 1;
-        self.counts.on_delay(at.since(packet.body.stamp));
-        if is_new {
-            self.counts.delivered_bytes += u64::from(packet.bytes - self.header_bytes);
-        }
+        self.counts.on_arrival(packet, packet.bytes - self.header_bytes, is_new, at);
         let (rtt, at_ease) = sender.on_plain_ack(&ack, now);
         Some(Heard { rtt, at_ease })
     }

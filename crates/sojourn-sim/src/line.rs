@@ -189,7 +189,7 @@ impl Lines {
     #[inline(never)]
     fn push_row(&mut self, line: usize, last: &Place, constant: bool) -> bool {
         let Line { packets, last: before, .. } = self.lines[line];
-        // The row beside the one before, where it is free: whoever reads on finds it in its way.
+        // The row beside the one before, where it is free: a processor that reads ahead then has what comes next.
         let beside = self.rows.get((before / ROW) as usize + 1).is_some_and(|row| row.is_free);
         let new = if packets > 0 && beside { before + 1 } else { self.free };
         let new = if new == NONE { self.add_row(last) } else { self.take_row(new, last) };

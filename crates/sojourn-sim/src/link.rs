@@ -57,7 +57,7 @@ pub struct Link {
     service: Service,
     /// What few links have, where this one does.
     pub special: Option<Box<Special>>,
-    /// Whether a packet is on the wire, and the last one that was.
+    /// Whether a packet is on the wire. The next field holds it, or else the last one that was there.
     is_sending: bool,
     on_wire: Packet,
     /// Bytes that it occupies.
