@@ -17,6 +17,7 @@ from typing import Any
 
 import sojourn
 from benchmarks import (
+    aims,
     bare,
     campaigns,
     child,
@@ -29,7 +30,6 @@ from benchmarks import (
     queues,
     scaling,
     startup,
-    targets_page,
     workers,
 )
 from benchmarks.common import Document, load, save, say, write_page
@@ -68,7 +68,7 @@ def main() -> int:
         return 0
     save("performance", document)
     write(document)
-    print(targets_page.verdict(document))
+    print(aims.verdict(document))
     return 0
 
 
@@ -140,14 +140,13 @@ def measure_part(part: str) -> Document:
 
 
 def write(document: Document) -> None:
-    """Write the page for users, and the one for contributors."""
+    """Write the page."""
     write_page("performance", render(document))
-    write_page("contributing/performance-targets", targets_page.render(document))
 
 
 def render(document: Document) -> str:
-    """Return the page, with the instructions that were counted last and the numbers of an older run."""
-    return performance_page.render(document, load("instructions"), load("performance-before"))
+    """Return the page, with the instructions that were counted last."""
+    return performance_page.render(document, load("instructions"))
 
 
 def available_peers() -> set[str]:

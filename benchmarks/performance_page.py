@@ -3,27 +3,25 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import before, kinds, machine, media, queues
+from benchmarks import aims, kinds, machine, queues
 from benchmarks.common import Document, paragraph, table
 
-FEWEST, MOST = 10, 10_000
 # Timers that take so many times longer at 50,000 flows than at 10 go through flows.
 TIMER_GROWTH = 100
 
 
-def render(document: Document, instructions: Document, earlier: Document) -> str:
-    """Return the page; `earlier` is what the same measurements said before."""
+def render(document: Document, instructions: Document) -> str:
+    """Return the page."""
     parts = [
         "# How fast is Sojourn?",
         _answer(document),
-        paragraph("""Written by `make bench`; the raw numbers are in `benchmarks/results/performance.json`. What
-            contributors aim at is on [a page of its own](contributing/performance-targets.md)."""),
+        "Written by `make bench`; the raw numbers are in `benchmarks/results/performance.json`.",
         machine.sentence(document["machine"]),
         "## Against ns-2 and ns-3",
         *_comparison(document["comparison"]),
         *_bare(document.get("bare")),
-        "## Before and now",
-        *before.section(document, earlier),
+        "## Which aims are reached?",
+        aims.section(document),
         "## Campaigns",
         *_campaign(document["campaign"]),
         *_workers(document.get("workers")),
@@ -143,9 +141,8 @@ def _media(numbers: dict[str, Any] | None) -> list[str]:
     ]
     return [
         "## WiFi",
-        paragraph(f"""A simulated minute of a medium that stations share, on one thread; at most
-            {1e3 * media.LIMIT_S:.0f} ms are aimed at for the first. ns-3.37 takes 60 to 90 s for such a minute.
-            Measured at commit {numbers["machine"]["commit"]}; load average before the start
+        paragraph(f"""A simulated minute of a medium that stations share, on one thread. ns-3.37 takes 60 to 90 s
+            for such a minute. Measured at commit {numbers["machine"]["commit"]}; load average before the start
             {numbers["machine"]["load_before"]:.1f}."""),
         table(heads, lines),
     ]
@@ -213,7 +210,7 @@ def _workers(swept: dict[str, Any] | None) -> list[str]:
 
 
 def _scaling(rows: Sequence[dict[str, Any]], idle: dict[str, Any]) -> list[str]:
-    growth = {own: growth_of(rows, own) for own in (False, True)}
+    growth = {own: aims.growth(rows, aims.MOST, own) for own in (False, True)}
     parts = [
         (
             "NewReno flows that start at random in the first seconds; rate and buffer grow with their number, so that "
@@ -235,7 +232,7 @@ def _scaling(rows: Sequence[dict[str, Any]], idle: dict[str, Any]) -> list[str]:
             ],
         ),
         table(
-            [f"From {FEWEST} to {MOST:,} flows", "Cost of a packet grows by>"],
+            [f"From {aims.FEWEST} to {aims.MOST:,} flows", "Cost of a packet grows by>"],
             [["one RTT for each flow" if own else "equal RTTs", f"{ratio:.2f}"] for own, ratio in growth.items()],
         ),
     ]
@@ -245,13 +242,6 @@ def _scaling(rows: Sequence[dict[str, Any]], idle: dict[str, Any]) -> list[str]:
             f"such flows, with their rows in the record)."
         )
     return parts
-
-
-def growth_of(rows: Sequence[dict[str, Any]], own_rtt: bool) -> float:
-    """Return how many times more a packet costs with the most flows than with the fewest."""
-    cost = {row["flows"]: row["packet_ns"] for row in rows if row["own_rtt"] == own_rtt}
-    ratio: float = cost[MOST] / cost[FEWEST]
-    return ratio
 
 
 def _hotspots(profiles: dict[str, list[dict[str, Any]]] | None) -> list[str]:

@@ -8,8 +8,6 @@ from benchmarks.common import say
 
 REPETITIONS = 10
 AIM_S = 0.3
-# Most CPU time of a run of one simulated second, and of ten of them as a multiple of that.
-CPU_LIMIT_S, TEN_RUNS_LIMIT = 0.12, 1.2
 COMMANDS = {
     "sojourn --help": ["--help"],
     **{
