@@ -4,11 +4,14 @@
 //! line's listings, the documentation's tables, the validation of scenario files and the JSON Schema
 //! are all derived from it, so a fact about an algorithm is written down once.
 
+pub mod declare;
 mod linux;
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+pub use declare::Choice;
+use declare::FromValue;
 pub use linux::{Auto, Form, Linux, Says, Setting, Unit};
 
 use crate::{Amount, Rate, Span};
@@ -350,6 +353,14 @@ impl Params {
     /// The value of `name`.
     pub fn get(&self, name: &str) -> Value {
         self.values[self.index(name)]
+    }
+
+    /// The value of `name` as the type that its declaration gives it.
+    ///
+    /// # Panics
+    /// Where there is no such parameter, or it holds another kind: [`parameters!`](crate::parameters) pairs them.
+    pub fn read<T: FromValue>(&self, name: &str) -> T {
+        T::from_value(self.get(name)).unwrap_or_else(|| self.mismatch(name))
     }
 
     /// All names and values in the order of declaration.

@@ -29,7 +29,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "the port of Feng's ns-1.1 code to ns-3 by Jain, Singh and Tahiliani (its constants)",
     ],
     parameters: &[
-        limit(Amount::Packets(1000.0)),
+        limit(Amount::Packets(1000.0)).parameter("limit"),
         Parameter {
             name: "level",
             kind: Kind::OrAuto(&LIMIT_KIND),

@@ -26,7 +26,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "CAKE's controller: CoDel whose count fades, and BLUE against flows that do not answer",
     sources: &["Linux net/sched/sch_cake.c", "ns-3 src/traffic-control/model/cobalt-queue-disc.cc"],
     parameters: &[
-        limit(Amount::Bytes(4_194_304.0)),
+        limit(Amount::Bytes(4_194_304.0)).parameter("limit"),
         Parameter {
             name: "drop",
             kind: Kind::Choice(&["head", "tail"]),

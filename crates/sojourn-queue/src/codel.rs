@@ -33,7 +33,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     parameters: &[
         Parameter {
             description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate; drops at a full buffer do not enter the control law",
-            ..limit(Amount::Packets(1000.0))
+            ..limit(Amount::Packets(1000.0)).parameter("limit")
         },
         law::TARGET,
         law::INTERVAL,

@@ -10,37 +10,49 @@ mod tests;
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use alloc::vec::Vec;
-use sojourn_core::registry::{
-    Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
-};
-use sojourn_core::{Amount, Stream, Time};
+use sojourn_core::registry::declare::{choice, integer};
+use sojourn_core::registry::{Advice, Descriptor, Form, Linux, ParameterError, Params, Preset, Setting, Unit, Value};
+use sojourn_core::{Amount, Stream, Time, choices, parameters};
+
+choices! {
+    /// Which packet a full buffer drops.
+    enum Drop {
+        /// The arrival.
+        Tail = "tail",
+        /// The oldest.
+        Head = "head",
+    }
+}
+
+choices! {
+    /// What has to fit into a limit in bytes.
+    enum Room {
+        /// The arrival.
+        Packet = "packet",
+        /// A full-size packet in its place.
+        FullPacket = "full-packet",
+    }
+}
+
+parameters! {
+    /// What can be set.
+    struct Settings {
+        limit: Amount = limit(Amount::Packets(1000.0)),
+        /// which packet a full buffer drops: the arrival (tail) or the oldest (head)
+        drop: Drop = choice(Drop::Tail.value()),
+        /// places of a packet limit that stay empty: ns-2 refuses the arrival that would fill the last one
+        reserve: u64 = integer(0, 0..=1),
+        /// what has to fit into a limit in bytes or time: the arrival, or a full-size packet in its place
+        room: Room = choice(Room::Packet.value()),
+    }
+}
 
 /// What `droptail` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "droptail",
     summary: "first in, first out; a full buffer refuses the arrival",
     sources: &["Linux net/sched/sch_fifo.c", "ns-2.35 queue/drop-tail.cc"],
-    parameters: &[
-        limit(Amount::Packets(1000.0)),
-        Parameter {
-            name: "drop",
-            kind: Kind::Choice(&["tail", "head"]),
-            default: Value::Choice("tail"),
-            description: "which packet a full buffer drops: the arrival (tail) or the oldest (head)",
-        },
-        Parameter {
-            name: "reserve",
-            kind: Kind::Integer { min: 0, max: 1 },
-            default: Value::Integer(0),
-            description: "places of a packet limit that stay empty: ns-2 refuses the arrival that would fill the last one",
-        },
-        Parameter {
-            name: "room",
-            kind: Kind::Choice(&["packet", "full-packet"]),
-            default: Value::Choice("packet"),
-            description: "what has to fit into a limit in bytes or time: the arrival, or a full-size packet in its place",
-        },
-    ],
+    parameters: &Settings::LIST,
     presets: &[
         Preset { name: "linux", summary: "pfifo: 1000 packets", values: &[] },
         Preset {
@@ -60,7 +72,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Form {
             name: "pfifo_head_drop",
             module: "",
-            settings: &[Setting::option("limit", "limit", Unit::Packets), Setting::is("drop", Value::Choice("head"))],
+            settings: &[Setting::option("limit", "limit", Unit::Packets), Setting::is("drop", Drop::Head.value())],
             ..Form::PLAIN
         },
     ]),
@@ -83,20 +95,21 @@ impl<B: Copy> DropTail<B> {
     /// # Errors
     /// A limit that holds no packet at all, and room for a full-size packet asked of a limit in packets.
     pub fn new(params: &Params, link: &LinkProperties, _random: Stream) -> Result<Self, ParameterError> {
-        let limit = match Limit::new(params.amount("limit"), link) {
-            Limit::Packets(packets) => Limit::Packets(packets - params.integer("reserve")),
+        let settings = Settings::of(params);
+        let limit = match Limit::new(settings.limit, link) {
+            Limit::Packets(packets) => Limit::Packets(packets - settings.reserve),
             bytes => bytes,
         };
         if matches!(limit, Limit::Packets(0)) {
             return Err(ParameterError::new("limit", "at least 2 packets, of which `reserve` keeps one empty"));
         }
         let limit = limit.for_full_packets("limit", link)?;
-        let full_packet = params.choice("room") == "full-packet";
+        let full_packet = settings.room == Room::FullPacket;
         if full_packet && matches!(limit, Limit::Packets(_)) {
             return Err(ParameterError::new("room", "`packet` with a limit in packets, which counts all sizes alike"));
         }
         let least_room_bytes = if full_packet { link.packet_bytes } else { 0 };
-        Ok(DropTail { queue: Fifo::default(), limit, drop_head: params.choice("drop") == "head", least_room_bytes })
+        Ok(DropTail { queue: Fifo::default(), limit, drop_head: settings.drop == Drop::Head, least_room_bytes })
     }
 
     #[inline]

@@ -46,7 +46,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     parameters: &[
         Parameter {
             description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
-            ..limit(Amount::Time(Span::from_millis(250)))
+            ..limit(Amount::Time(Span::from_millis(250))).parameter("limit")
         },
         law::TARGET,
         law::UPDATE,

@@ -2,7 +2,8 @@
 
 use crate::{DropReason, LinkProperties, Packet, Sink};
 use alloc::format;
-use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::registry::declare::{Field, amount};
+use sojourn_core::registry::{Kind, ParameterError, Params};
 use sojourn_core::{Amount, Ring};
 
 /// Packets in order of arrival, with their bytes counted.
@@ -95,13 +96,9 @@ pub enum Limit {
 }
 
 /// The parameter `limit` of a discipline with one buffer.
-pub(crate) const fn limit(default: Amount) -> Parameter {
-    Parameter {
-        name: "limit",
-        kind: LIMIT_KIND,
-        default: Value::Amount(default),
-        description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-    }
+pub(crate) const fn limit(default: Amount) -> Field<Amount> {
+    amount(default, 1.0, true)
+        .described("what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate")
 }
 
 /// What a parameter that is read as a [`Limit`] may hold.

@@ -39,7 +39,7 @@ const MAX_BUCKETS: u64 = 65_536;
 pub(crate) const fn limit_of_all(default: Amount) -> Parameter {
     Parameter {
         description: "what may wait in all queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        ..limit(default)
+        ..limit(default).parameter("limit")
     }
 }
 

@@ -50,7 +50,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     parameters: &[
         Parameter {
             description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
-            ..limit(Amount::Packets(1000.0))
+            ..limit(Amount::Packets(1000.0)).parameter("limit")
         },
         Parameter {
             description: "bytes that the heavy queue may send in its turn; auto is the link's full-size packet",

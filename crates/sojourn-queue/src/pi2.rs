@@ -35,7 +35,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "De Schepper et al. 2016, PI2: A Linearized AQM for both Classic and Scalable TCP",
     ],
     parameters: &[
-        limit(Amount::Time(Span::from_millis(250))),
+        limit(Amount::Time(Span::from_millis(250))).parameter("limit"),
         law::TARGET,
         law::UPDATE,
         law::ALPHA,

@@ -42,8 +42,13 @@ pub(crate) const LE_FACTOR: Parameter = Parameter {
     description: "how many times the drop probability of the others packets marked LE (RFC 8622) meet, in the same queue; long transfers then have about one over its square root of the others' rate each",
 };
 
-static PARAMETERS: [Parameter; 3 + law::CONTROLLER.len() + law::ARRIVALS.len()] =
-    joined(&[&[limit(Amount::Packets(1000.0))], law::CONTROLLER, &[ACTIVE_ABOVE], law::ARRIVALS, &[LE_FACTOR]]);
+static PARAMETERS: [Parameter; 3 + law::CONTROLLER.len() + law::ARRIVALS.len()] = joined(&[
+    &[limit(Amount::Packets(1000.0)).parameter("limit")],
+    law::CONTROLLER,
+    &[ACTIVE_ABOVE],
+    law::ARRIVALS,
+    &[LE_FACTOR],
+]);
 
 static NS3: [(&str, Value); 1 + law::NS3.len()] =
     joined(&[&[("limit", Value::Amount(Amount::Packets(25.0)))], law::NS3]);

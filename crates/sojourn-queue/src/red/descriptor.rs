@@ -12,7 +12,7 @@ const NS3_BANDWIDTH: Rate = Rate::from_bits_per_second(1_500_000).expect("not ze
 
 /// All parameters of RED; those of Adaptive RED begin with them.
 pub(crate) const PARAMETERS: &[Parameter] = &[
-    limit(Amount::Packets(1000.0)),
+    limit(Amount::Packets(1000.0)).parameter("limit"),
     Parameter {
         name: "limit_counts",
         kind: Kind::Choice(&["packets", "full-packets", "mean-packets"]),

@@ -14,7 +14,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "iproute2 tc/q_sfb.c",
     ],
     parameters: &[
-        limit(Amount::Packets(1000.0)),
+        limit(Amount::Packets(1000.0)).parameter("limit"),
         Parameter {
             name: "target",
             kind: Kind::Integer { min: 1, max: 1_000_000 },

@@ -18,7 +18,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     parameters: &[
         Parameter {
             description: "packets of all flows together; bytes or a time mean that many full-size packets",
-            ..limit(Amount::Packets(127.0))
+            ..limit(Amount::Packets(127.0)).parameter("limit")
         },
         Parameter {
             name: "overflow",
