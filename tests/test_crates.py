@@ -1,5 +1,6 @@
 """The crates that others can use: what their manifests must say, and a crate outside the tree that uses them."""
 
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -45,6 +46,13 @@ def test_a_crate_made_outside_the_tree_runs_with_the_engine_inside(kind, command
         done = subprocess.run(["cargo", *words], cwd=tmp_path / "my-own", capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr + done.stdout
     assert "of the goodput" in done.stdout
+    source = tmp_path / "my-own" / "src" / f"{kind}.rs"
+    if kind == "control":
+        source.write_text(source.read_text().replace("low_priority: false", "low_priority: true"))
+        called = ["cargo", "test", *common, "low_priority"]
+        done = subprocess.run(called, cwd=tmp_path / "my-own", capture_output=True, text=True, check=False)
+        assert done.returncode != 0
+        assert re.search(r"low priority lost: .* under .*droptail.* under .*cake", done.stdout)
     again = command("new", kind, "my-own", "--rust")
     assert (again.code, "it exists" in again.err) == (2, True)
 

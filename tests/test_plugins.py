@@ -427,23 +427,80 @@ def test_try_names_the_law_that_is_broken(folder, command):
     tried = command("try", "rude.py")
     assert tried.code == 1
     assert "BROKEN  The time of the start changes nothing" in tried.out
-    assert "was not held to the law of low priority" in tried.out
+    assert "low priority was not judged" in tried.out
 
 
-def test_low_priority_is_a_law_of_those_who_claim_it(folder, command):
-    (folder / "greedy.py").write_text(
-        "import sojourn\n\n\n@sojourn.control('greedy', low_priority=True)\nclass Greedy:\n    window = 40.0\n\n"
-        "    def on_ack(self, newly_acked):\n        self.window += newly_acked / self.window\n\n"
-        "    def on_congestion(self, signal):\n        self.window = max(2.0, 0.9 * self.window)\n"
-    )
-    tried = command("try", "greedy.py", "--plot", "window.png")
-    assert "BROKEN  It never has more than NewReno" in tried.out
-    assert "was held to the law of low priority" in tried.out
+PLAIN_NEWRENO = """import math
+
+import sojourn
+
+
+@sojourn.control("plain", low_priority=True)
+class Plain:
+    def __init__(self, path):
+        self.window, self.ssthresh = path.initial_window, math.inf
+
+    def on_ack(self, newly_acked, in_recovery, window_limited):
+        if window_limited and not in_recovery:
+            self.window += newly_acked if self.window < self.ssthresh else newly_acked / self.window
+
+    def on_congestion(self, signal, repeated):
+        if not repeated:
+            self.ssthresh = max(self.window / 2, 2.0)
+        self.window = 1.0 if signal == "timeout" else self.ssthresh
+"""
+
+
+def test_newreno_that_declares_low_priority_loses_it_under_each_queue(folder, command):
+    (folder / "plain.py").write_text(PLAIN_NEWRENO)
+    tried = command("try", "plain.py", "--plot", "window.png", "--page", "plain.html")
+    assert tried.code == 1
+    assert "low priority lost under droptail, red, codel, pie, fq_codel, cake. All 6 laws hold." in tried.out
+    assert tried.out.count("LOST    low priority under ") == 6
     assert "NewReno joins at 20 s" in tried.out
     assert (folder / "window.png").stat().st_size > 1000
+    page = (folder / "plain.html").read_text()
+    assert "Does it keep its low priority?" in page
+    assert page.count("beside NewReno, at most 10 %") == 6
+
+
+def test_ledbat_keeps_its_low_priority_under_droptail_alone(folder, command):
+    verdicts = {one.queue: one for one in trial.low_priority("ledbat")}
+    assert [queue for queue, one in verdicts.items() if one.kept] == ["droptail"]
+    assert verdicts["droptail"].share < 0.05
+    everywhere = command("try", "ledbat", "--json")
+    assert everywhere.code == 1
+    (document,) = json.loads(everywhere.out)
+    assert {one["queue"]: one["kept"] for one in document["low_priority"]} == {
+        queue: one.kept for queue, one in verdicts.items()
+    }
+    assert command("try", "ledbat", "--queue", "droptail").code == 0
+    assert command("try", "ledbat", "--queue", "droptail", "--low-priority-bound", "0.1").code == 1
+
+
+def test_what_does_not_declare_low_priority_is_not_judged(command):
+    assert trial.low_priority("newreno") == trial.low_priority("codel") == []
     claims = {control["name"] for control in sojourn.catalogue()["controls"] if control["low_priority"]}
     assert claims >= {"ledbat", "ledbatpp", "nice", "tcp_lp"}
     assert not claims & {"newreno", "cubic", "bbr"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["cubic", "--queue", "droptail"], "cubic does not declare low priority, so --queue has nothing to judge"),
+        (["codel", "--low-priority-bound", "5"], "codel does not declare low priority"),
+        (["ledbat", "--queue", "droptial"], "'droptial'"),
+        (["ledbat", "--queue", ","], "at least one queue"),
+        (["ledbat", "--low-priority-bound", "55"], "55 % is no bound of low priority"),
+        (["ledbat", "--low-priority-bound", "nan"], "nan % is no bound of low priority"),
+    ],
+)
+def test_terms_that_cannot_be_judged_are_refused(command, words, said):
+    tried = command("try", *words)
+    assert tried.code == 2
+    assert said in tried.err
+    assert tried.err.count("\n") == 1
 
 
 def test_a_discipline_goes_through_the_situations_of_rfc_7928():

@@ -111,7 +111,7 @@ def control(
     one object (`ack`, `event`) with everything in it, or the fields it needs by name, which is faster:
     `def on_ack(self, now_ns, newly_acked, rtt_ns)`.
 
-    `low_priority` says that it means to give way to best effort: `sojourn try` then checks that it does.
+    `low_priority` declares that it gives way to best effort: `sojourn try` then judges it under each of six queues.
     `rate_samples` asks for `ack.delivery_rate_pps`. With `short_segments` the attribute `segment_bytes` bounds the
     payload of new segments; None is a full MSS. `ecn` is "optional", "exact" (DCTCP) or "scalable" (L4S).
     The same name can be taken again: scenarios that are read from then on have the new class.

@@ -11,7 +11,7 @@ from sojourn.cli import completion as completing
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line
+from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP
 
@@ -94,14 +94,14 @@ def compare(  # noqa: PLR0913 (one for each option)
     _check_targets(page, plot, out, force=force)
     scenario = Scenario.load(source, overrides, root=root)
     made = variants(
-        scenario, queues=_split(queues), controls=_split(controls), own=own, preset="linux" if kernel else None
+        scenario, queues=split(queues), controls=split(controls), own=own, preset="linux" if kernel else None
     )
     with progress(scenario.name) as update:
         found = comparison.compare(
             made, runs=runs, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
         )
     _write(found, page, plot, out, force=force)
-    _print(found, _split(metrics) or None, "json" if as_json else form)
+    _print(found, split(metrics) or None, "json" if as_json else form)
 
 
 def _print(found: "Comparison", metrics: list[str] | None, form: str) -> None:
@@ -149,7 +149,3 @@ def _write(found: "Comparison", page: str | None, plot: str | None, out: str | N
         from sojourn.lab import write_beside
 
         write_beside(found.save(out, force=force, command=command_line()))
-
-
-def _split(names: str | None) -> list[str]:
-    return [name.strip() for name in (names or "").split(",") if name.strip()]

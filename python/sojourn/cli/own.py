@@ -7,12 +7,12 @@ import click
 
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option, output
-from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line
+from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
 from sojourn.reading import input_error
 
 if TYPE_CHECKING:
     from sojourn.result import Result
-    from sojourn.trial import Report
+    from sojourn.trial import Report, Terms
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 KEYS = {"control": "group.tcp.control", "discipline": "bottleneck.queue", "traffic": "group.tcp.traffic"}
@@ -76,6 +76,7 @@ def _new_crate(kind: str, name: str, crates: str | None) -> None:
         "CRATE": name.lower(),
         "KIND": kind,
         "NAME": name,
+        **(_judged() if kind == "control" else {}),
     }
     files = {
         "Cargo.toml": "Cargo",
@@ -91,6 +92,16 @@ def _new_crate(kind: str, name: str, crates: str | None) -> None:
         # The versions that Sojourn was tested with.
         (folder / lock.name).write_bytes(lock.read_bytes())
     click.echo(f"{folder}. Next: cd {folder}; cargo test; cargo run --release -- scenario.toml")
+
+
+def _judged() -> dict[str, str]:
+    """Return on what the test of a crate judges low priority: what `sojourn try` has by default."""
+    from sojourn.reading import toml_value
+    from sojourn.trial.comparison import QUEUES
+    from sojourn.trial.priority import BOUND
+
+    queues = (f'r#"{toml_value(setting, str)}"#' for setting in QUEUES.values())
+    return {"JUDGED_QUEUES": ",\n        ".join(queues) + ",", "JUDGED_BOUND": str(BOUND)}
 
 
 def _crates(given: str | None) -> Path | str:
@@ -120,10 +131,19 @@ def _filled(template: str, words: dict[str, str]) -> str:
     sojourn try mine.py --plot window.png
     sojourn try mine.py --page mine.html
     sojourn try mine.py --json
+    sojourn try ledbat --queue droptail
     sojourn try cubic
     """,
 )
 @click.argument("what", metavar="FILE|NAME")
+@click.option("--queue", "queues", metavar="NAME,...", help="Judge low priority under these only.  [default: all six]")
+@click.option(
+    "--low-priority-bound",
+    "bound",
+    type=float,
+    metavar="PERCENT",
+    help="Largest share beside NewReno that counts as low priority.  [default: 10]",
+)
 @json_option
 @output("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=PAGE_HELP)
 @output(
@@ -132,23 +152,29 @@ def _filled(template: str, words: dict[str, str]) -> str:
     metavar="FILE",
     help="Draw a control's window over time, alone and when a NewReno flow joins (PNG, SVG or PDF).",
 )
-def try_(what: str, *, as_json: bool, page: Path | None, plot: Path | None) -> None:
+def try_(
+    what: str, *, queues: str | None, bound: float | None, as_json: bool, page: Path | None, plot: Path | None
+) -> None:
     """Check the laws that an algorithm has to keep, and compare it with others: one page, in seconds.
 
     FILE is a Python file with controls, disciplines or traffic; NAME is any that `sojourn list` knows. A control is
     shown over time, and beside NewReno, CUBIC and BBR under six disciplines. A discipline goes through the situations
-    of RFC 7928 in short. The best known of the kind goes through the same. The exit code is 1 where a law is broken.
+    of RFC 7928 in short. The best known of the kind goes through the same.
+
+    A control that declares low priority gets a verdict for each of the six disciplines: kept, or lost. The exit code
+    is 1 where a law is broken, or where low priority is lost under any discipline that was judged.
     """
     from sojourn import trial
 
     names = _names(what)
+    terms = _terms(names, queues, bound)
     if plot is not None:
         check_picture("--plot", plot)
         _one_of(names, "--plot", "control")
     if page is not None:
         check_file("--page", page)
         _one_of(names, "--page")
-    reports = [trial.report(name) for name in names]
+    reports = [trial.report(name, terms) for name in names]
     if plot is not None and reports[0].window is not None:
         from sojourn.figures import save_figure, windows
 
@@ -163,7 +189,7 @@ def try_(what: str, *, as_json: bool, page: Path | None, plot: Path | None) -> N
     else:
         for report in reports:
             _print(report)
-    if any(report.broken for report in reports):
+    if not all(report.passes for report in reports):
         raise click.exceptions.Exit(BROKEN)
 
 
@@ -180,6 +206,21 @@ def _names(what: str) -> list[str]:
         decorators = (f'@sojourn.{kind}("name")' for kind in KEYS)
         raise input_error(message, file=what, allowed=f"a class under {' or '.join(decorators)}")
     return names
+
+
+def _terms(names: list[str], queues: str | None, bound: float | None) -> "Terms":
+    """Return on what low priority is judged; raises InputError where that is said and nothing declares it."""
+    from sojourn.trial import priority
+
+    given = {"--queue": queues, "--low-priority-bound": bound}
+    option = next((option for option, value in given.items() if value is not None), None)
+    if option is not None and not any(priority.declares(name) for name in names):
+        message = f"{', '.join(names)} does not declare low priority, so {option} has nothing to judge"
+        raise input_error(message, key=option, allowed="a control with low_priority=True in its decorator")
+    usual = priority.TERMS
+    return priority.Terms(
+        usual.bound if bound is None else bound / 100, usual.queues if queues is None else tuple(split(queues))
+    )
 
 
 def _one_of(names: list[str], option: str, kind: str = "") -> None:
@@ -199,6 +240,10 @@ def _print(report: "Report") -> None:
     click.echo(f"{report.name} ({report.kind}): {report.verdict}\n")
     for law in report.laws:
         click.echo(f"  {'holds ' if law.holds else 'BROKEN'}  {law.name}: {law.found}")
+    if report.priorities:
+        click.echo()
+        for one in report.priorities:
+            click.echo(f"  {'kept  ' if one.kept else 'LOST  '}  low priority under {one.queue}: {one.found}")
     if report.window is not None:
         _print_window(report.name, report.window)
     if report.rows:

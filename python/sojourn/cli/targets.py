@@ -28,6 +28,15 @@ def check_file(option: str, path: Path) -> None:
     check_writable(path.parent, str(path))
 
 
+def split(names: str | None) -> list[str]:
+    """Return the names of an option that takes several.
+
+    >>> split("droptail, codel")
+    ['droptail', 'codel']
+    """
+    return [name.strip() for name in (names or "").split(",") if name.strip()]
+
+
 def conditions(texts: Iterable[str], option: str = "--where") -> dict[str, str]:
     """Return the columns and values of `--where` options, or of others like them.
 

@@ -2,14 +2,28 @@
 
     sojourn try mine.py
 
-`laws` checks what has to hold, `compare` measures what is to be judged, and `window` runs a control to look at. All
-take the name of a queue discipline or a congestion control, built in or a plug-in; `laws` also that of traffic of one's
-own.
+`laws` checks what has to hold, `low_priority` judges a control that declares low priority, `compare` measures an
+algorithm beside others, and `window` runs a control to look at. All take the name of a queue discipline or a congestion
+control, built in or a plug-in; `laws` also that of traffic of one's own.
 """
 
 from sojourn.trial.comparison import Row, compare
 from sojourn.trial.laws import Law, is_low_priority, kind_of, laws
+from sojourn.trial.priority import Priority, Terms, low_priority
 from sojourn.trial.report import Report, report
 from sojourn.trial.window import window
 
-__all__ = ["Law", "Report", "Row", "compare", "is_low_priority", "kind_of", "laws", "report", "window"]
+__all__ = [
+    "Law",
+    "Priority",
+    "Report",
+    "Row",
+    "Terms",
+    "compare",
+    "is_low_priority",
+    "kind_of",
+    "laws",
+    "low_priority",
+    "report",
+    "window",
+]

@@ -6,9 +6,15 @@ from typing import Any
 
 from sojourn.api import Scenario
 from sojourn.data.statistics import statistic
-from sojourn.trial.laws import CONTROL, DISCIPLINES, SEEDS, is_low_priority, kind_of, lab
+from sojourn.trial.laws import CONTROL, DISCIPLINES, SEEDS, droptail, is_low_priority, kind_of, lab
 
 CONTROLS = ("newreno", "cubic", "bbr")
+QUEUES: Mapping[str, Any] = {**DISCIPLINES, "droptail": droptail(500)}
+"""The disciplines under which controls are compared.
+
+DropTail has the buffer of the ready scenario `motivating-droptail`, 600 ms: with the 100 packets of `DISCIPLINES`,
+120 ms, the queue would be below LEDBAT's target of 100 ms for much of the time, where LEDBAT does not mean to give way.
+"""
 BEST_KNOWN = {True: "ledbat", False: "cubic"}
 """The control that one of low priority, and one that is not, is compared with: what hosts use today."""
 _BULK = {"control": "newreno", "flows": 4}
@@ -43,6 +49,8 @@ class Row:
     subject: str
     """What is judged: the algorithm, or the one that it is compared with."""
     beside: str
+    """The control that a control stands beside, or a discipline's situation."""
+    queue: str
     share: float | None
     """Part of the goodput of both that the subject's flows have, 0 to 1; None for a discipline."""
     queue_ms_mean: float | None
@@ -61,19 +69,25 @@ def compare(name: str) -> Iterator[Row]:
 
 def _control(name: str) -> Iterator[Row]:
     for subject in dict.fromkeys((name, BEST_KNOWN[is_low_priority(name)])):
-        for queue, setting in DISCIPLINES.items():
+        for queue in QUEUES:
             for other in CONTROLS:
-                groups = {"mine": {"control": subject, "flows": 2}, "other": {"control": other, "flows": 2}}
-                yield _row(lab(setting, groups), subject, f"{other}, {queue}", share_of="mine")
+                yield beside(subject, other, queue)
+
+
+def beside(name: str, other: str, queue: str) -> Row:
+    """Compare two flows of a control with two of another under one of `QUEUES`; they start within a second."""
+    common = {"flows": 2, "start": {"uniform": ["0 s", "1 s"]}}
+    groups = {"mine": {"control": name, **common}, "other": {"control": other, **common}}
+    return _row(lab(QUEUES[queue], groups), name, other, queue, share_of="mine")
 
 
 def _discipline(name: str) -> Iterator[Row]:
     for situation, groups in SITUATIONS.items():
         for queue, setting in ({name: name} | DISCIPLINES).items():
-            yield _row(lab(setting, groups), queue, situation)
+            yield _row(lab(setting, groups), queue, situation, queue)
 
 
-def _row(lab: Scenario, subject: str, beside: str, *, share_of: str | None = None) -> Row:
+def _row(lab: Scenario, subject: str, beside: str, queue: str, *, share_of: str | None = None) -> Row:
     runs = lab.run(runs=SEEDS).runs
 
     def mean(values: Iterator[float | None]) -> float | None:
@@ -82,6 +96,7 @@ def _row(lab: Scenario, subject: str, beside: str, *, share_of: str | None = Non
     return Row(
         subject,
         beside,
+        queue,
         None if share_of is None else mean(run["groups"][share_of]["share"] for run in runs),
         mean(run["bottleneck"]["queue_ms"]["mean"] for run in runs),
         mean(run["bottleneck"]["queue_ms"]["p99"] for run in runs),

@@ -19,9 +19,6 @@ FULL_PACKET_BYTES = 1500
 MIN_ALONE = 0.8
 # Four like flows over a minute: Jain's index of NewReno is above this under every discipline here.
 MIN_JAIN = 0.8
-# A low-priority control never has more than NewReno beside it. Where a fair queue gives both half, chance moves a mean
-# of three runs by a few hundredths.
-MAX_LOW_PRIORITY_SHARE = 0.55
 # A discipline must not leave the link idle while packets wait; four CUBIC flows keep a sound one this busy.
 MIN_BUSY = 0.9
 
@@ -63,8 +60,6 @@ def laws(name: str) -> list[Law]:
     that breaks this shows as a law that does not hold, with its message.
     """
     of_kind = {QUEUE: _QUEUE_LAWS, CONTROL: _CONTROL_LAWS, TRAFFIC: _TRAFFIC_LAWS}[kind_of(name)]
-    if kind_of(name) == CONTROL and is_low_priority(name):
-        of_kind = (*of_kind, *_LOW_PRIORITY_LAWS)
     return [_checked(text, check, name) for text, check in of_kind]
 
 
@@ -139,19 +134,6 @@ def _fair(name: str) -> tuple[bool, str]:
     groups = {"a": {"control": name, "flows": 4, "start": {"uniform": ["0 s", "1 s"]}}}
     jain = _mean(run["jain_all"] for run in _records(lab(droptail(50), groups, duration="60 s")))
     return jain is not None and jain >= MIN_JAIN, f"Jain's index of 4 flows {_number(jain)}, at least {MIN_JAIN:g}"
-
-
-def _gives_way(name: str) -> tuple[bool, str]:
-    """Check its share beside as many NewReno flows under each of the usual disciplines."""
-    groups = {"mine": {"control": name, "flows": 2}, "other": {"control": "newreno", "flows": 2}}
-    shares = {
-        queue: _mean(run["groups"]["mine"]["share"] for run in _records(lab(setting, groups)))
-        for queue, setting in DISCIPLINES.items()
-    }
-    known = {queue: share for queue, share in shares.items() if share is not None}
-    most = max(known, key=lambda queue: known[queue])
-    found = f"at most {_percent(known[most])} beside NewReno ({most}), at most {_percent(MAX_LOW_PRIORITY_SHARE)}"
-    return known[most] <= MAX_LOW_PRIORITY_SHARE, found
 
 
 def _clock(name: str) -> tuple[bool, str]:
@@ -268,7 +250,6 @@ _CONTROL_LAWS: tuple[tuple[str, Check], ...] = (
     ("An offset between the hosts' clocks changes nothing", _clock),
     ("The time of the start changes nothing", _later),
 )
-_LOW_PRIORITY_LAWS: tuple[tuple[str, Check], ...] = (("It never has more than NewReno", _gives_way),)
 _QUEUE_LAWS: tuple[tuple[str, Check], ...] = (
     ("The same seed gives the same run", _deterministic_queue),
     ("A load below the link's rate loses nothing", _passes_all),

@@ -2,7 +2,6 @@
 
 from sojourn.data.statistics import statistic
 from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile, picture
-from sojourn.pages.model import MAX_ROWS
 from sojourn.report import Grid
 from sojourn.trial.comparison import BEST_KNOWN
 from sojourn.trial.laws import SEEDS, is_low_priority
@@ -14,26 +13,42 @@ from sojourn.trial.window import windows as windows_of
 def page(report: Report, command: str = "") -> Page:
     """Return the page of a trial; `command` makes it again."""
     verdict = report.verdict.rstrip(".:")
+    tables = [("Does it keep the laws of its kind?", _laws(report))]
+    if report.priorities:
+        # What is broken comes first.
+        tables.insert(1 if report.broken else 0, ("Does it keep its low priority?", _priorities(report)))
+    (heading, first), *others = tables
+    folds = [Fold(question, tables=[table]) for question, table in others]
+    if report.rows:
+        folds.append(Fold(_compared(report), tables=[_comparison(report)]))
+    return Page(
+        title=f"{report.name}: {verdict.partition('. ')[0]}",
+        kicker=f"Trial of the {_NOUNS[report.kind]} {report.name}",
+        lead=[verdict.partition(". ")[2] + "."] if ". " in verdict else [],
+        tiles=_tiles(report),
+        pictures=_pictures(report),
+        heading=heading,
+        table=first,
+        folds=folds,
+        command=command,
+    )
+
+
+def _laws(report: Report) -> Table:
     rows = [
         [Cell(law.name), Cell(word, tone=word), Cell(law.found)]
         for law in sorted(report.laws, key=lambda law: law.holds)
         for word in ["yes" if law.holds else "no"]
     ]
-    laws = Table(("law", "holds", "found"), rows, "Laws")
-    folds = [Fold(f"All {len(laws.rows)} laws", tables=[laws])] if len(laws.rows) > MAX_ROWS else []
-    if report.rows:
-        folds.append(Fold(_compared(report), tables=[_comparison(report)]))
-    return Page(
-        title=f"{report.name}: {verdict.partition('. ')[0].partition(';')[0]}",
-        kicker=f"Trial of the {_NOUNS[report.kind]} {report.name}",
-        lead=[verdict.partition(". ")[2] + "."] if ". " in verdict else [],
-        tiles=_tiles(report),
-        pictures=_pictures(report),
-        heading="Does it keep the laws of its kind?",
-        table=laws,
-        folds=folds,
-        command=command,
-    )
+    return Table(("law", "holds", "found"), rows, "Laws")
+
+
+def _priorities(report: Report) -> Table:
+    rows = [
+        [Cell(one.queue), Cell("kept" if one.kept else "lost", tone="yes" if one.kept else "no"), Cell(one.found)]
+        for one in report.priorities
+    ]
+    return Table(("queue", "low priority", "share of two flows beside two of NewReno"), rows, "Low priority")
 
 
 _NOUNS = {"queue": "queue discipline", "control": "congestion control", "traffic": "traffic"}
@@ -41,6 +56,9 @@ _NOUNS = {"queue": "queue discipline", "control": "congestion control", "traffic
 
 def _tiles(report: Report) -> list[Tile]:
     found = [Tile(f"{len(report.laws) - len(report.broken)} of {len(report.laws)}", "laws hold")]
+    if report.priorities:
+        kept = sum(one.kept for one in report.priorities)
+        found.append(Tile(f"{kept} of {len(report.priorities)}", "queues under which low priority is kept"))
     shares = report.shares
     if shares:
         for which, end in (("smallest", min), ("largest", max)):

@@ -1,10 +1,11 @@
-"""All of a trial: laws, comparison, a control's window over time, and what they come to."""
+"""All of a trial: laws, low priority, comparison, a control's window over time, and what they come to."""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn.trial.comparison import Row, compare
-from sojourn.trial.laws import CONTROL, TRAFFIC, Law, is_low_priority, kind_of, laws
+from sojourn.trial.laws import CONTROL, TRAFFIC, Law, kind_of, laws
+from sojourn.trial.priority import TERMS, Priority, Terms, declares, judged, under
 from sojourn.trial.window import window
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ class Report:
     """The comparison; empty where the algorithm fails by itself."""
     window: "Result | None"
     """A control's run, to look at."""
+    priorities: list[Priority]
+    """The verdict for each queue where a control declares low priority, otherwise empty."""
 
     @property
     def broken(self) -> list[Law]:
@@ -30,51 +33,60 @@ class Report:
         return [law for law in self.laws if not law.holds]
 
     @property
+    def passes(self) -> bool:
+        """Whether all laws hold, and low priority is kept under every queue that was judged."""
+        return not self.broken and all(one.kept for one in self.priorities)
+
+    @property
     def shares(self) -> dict[str, float]:
-        """Of a control: its part of the goodput beside others, by what it stands beside."""
+        """Of a control: its part of the goodput, by the control beside it and the queue."""
         own = [row for row in self.rows if row.subject == self.name]
-        return {row.beside: row.share for row in own if row.share is not None}
+        return {f"{row.beside}, {row.queue}": row.share for row in own if row.share is not None}
 
     @property
     def verdict(self) -> str:
         """What the trial comes to, in a sentence or two."""
         laws = len(self.laws)
         if self.broken:
-            return f"{len(self.broken)} of {laws} laws broken; mend these first.{self._held_to}"
+            return f"{len(self.broken)} of {laws} laws broken; mend these first.{self._not_judged}"
         if self.kind == TRAFFIC:
             return f"all {laws} laws hold."
         shares = self.shares
         if not shares:
             return f"all {laws} laws hold; its queue beside those of others in situations of RFC 7928:"
-        kind = "low priority" if is_low_priority(self.name) else "best effort"
+        kind = f"low priority {under(self.priorities)}" if self.priorities else "best effort"
         high = max(shares, key=lambda beside: shares[beside])
         low = min(shares, key=lambda beside: shares[beside])
         least, most = (f"{100 * shares[beside]:.0f} % (beside {beside})" for beside in (low, high))
         takes = f"Two of its flows beside two others take {least} to {most} of the goodput."
-        return f"{kind}, all {laws} laws hold. {takes}{self._held_to}"
+        return f"{kind}. All {laws} laws hold. {takes}{self._not_judged}"
 
     @property
-    def _held_to(self) -> str:
-        """Say of a control whether the law of low priority was among those that it was held to."""
-        if self.kind != CONTROL:
+    def _not_judged(self) -> str:
+        """Say of a control that does not declare low priority that it was not judged."""
+        if self.kind != CONTROL or declares(self.name):
             return ""
-        if is_low_priority(self.name):
-            return " It says that it is of low priority, and was held to the law of low priority."
-        return " It does not say that it is of low priority, and was not held to the law of low priority."
+        return " It does not declare low priority, so low priority was not judged."
 
     def document(self) -> dict[str, Any]:
         """Return what `sojourn try --json` prints."""
         laws, rows = ([asdict(one) for one in some] for some in (self.laws, self.rows))
-        return {"name": self.name, "kind": self.kind, "laws": laws, "rows": rows}
+        priorities = [{**asdict(one), "kept": one.kept} for one in self.priorities]
+        return {"name": self.name, "kind": self.kind, "laws": laws, "low_priority": priorities, "rows": rows}
 
 
-def report(name: str) -> Report:
-    """Try an algorithm; some seconds. What fails by itself is not compared: that would only repeat it."""
+def report(name: str, terms: Terms = TERMS) -> Report:
+    """Try an algorithm; some seconds. What fails by itself is not compared: that would only repeat it.
+
+    A control that declares low priority is judged on `terms`.
+    """
     kept = laws(name)
     failed = any(law.found.startswith("plug-in ") for law in kept)
     seen = None if failed or kind_of(name) != CONTROL else window(name)
     compared = [] if failed or kind_of(name) == TRAFFIC else list(compare(name))
-    return Report(name, kind_of(name), kept, compared, seen)
+    own = [row for row in compared if row.subject == name]
+    priorities = judged(own, terms) if declares(name) else []
+    return Report(name, kind_of(name), kept, compared, seen, priorities)
 
 
 def shown(row: Row) -> dict[str, str]:
@@ -83,11 +95,11 @@ def shown(row: Row) -> dict[str, str]:
     def number(value: float | None, factor: float = 1.0, digits: int = 1) -> str:
         return "" if value is None else f"{factor * value:.{digits}f}"
 
-    share = {} if row.share is None else {"share [%]": number(row.share, 100)}
+    of_control = {} if row.share is None else {"queue": row.queue, "share [%]": number(row.share, 100)}
     return {
         "of": row.subject,
         "beside": row.beside,
-        **share,
+        **of_control,
         "queue [ms]": number(row.queue_ms_mean),
         "queue p99 [ms]": number(row.queue_ms_p99),
         "utilization [%]": number(row.utilization, 100),
