@@ -1,8 +1,8 @@
 """A packet network of its own, in an event loop of Python: the engine has no part in it.
 
 Flows send packets of one size at a constant rate through links in a row. A link sends one packet at a time; what waits
-lies in a queue with a limit in packets, to which the packet on the wire does not count. Rates are such that every packet
-takes whole nanoseconds.
+lies in a queue with a limit in packets, to which the packet on the wire does not count. Times are whole nanoseconds: flows
+have a gap that is one, and a link carries what is left of a division over to its next packet.
 """
 
 import heapq
@@ -40,6 +40,8 @@ class Link:
     waiting: list[deque[tuple[int, int]]] = field(default_factory=list)
     """For each flow, or for all in one queue: (flow, when it came)."""
     busy: bool = False
+    rest: int = 0
+    """What is left of the last division of bits by the rate."""
     drops: dict[int, int] = field(default_factory=dict)
     sent: dict[int, int] = field(default_factory=dict)
     waits_ns: list[int] = field(default_factory=list)
@@ -75,7 +77,8 @@ def run(links: Sequence[Link], sources: Sequence[Source], end_ns: int) -> None:
         link.busy = True
         link.waits_ns.append(now - came)
         link.sent[flow] = link.sent.get(flow, 0) + 1
-        at(now + exact(sources[flow].packet_bytes * 8 * SECOND_NS, link.bits_per_s), "free", place, flow)
+        took, link.rest = divmod(sources[flow].packet_bytes * 8 * SECOND_NS + link.rest, link.bits_per_s)
+        at(now + took, "free", place, flow)
 
     for flow, source in enumerate(sources):
         at(source.start_ns, "send", 0, flow)
