@@ -9,6 +9,7 @@ import sojourn
 class Coin:
     """A first-in first-out queue without limit."""
 
+    ecn = sojourn.flag(default=True, help="mark what is ECN-capable")
     part = sojourn.number(0.1, min=0, max=1, help="that probability")
 
     def __init__(self, link, random):
@@ -17,7 +18,7 @@ class Coin:
     def enqueue(self, packet, now_ns):
         if self.random.uniform(0.0, 1.0) >= self.part:
             self.waiting.append(packet)
-        elif packet.is_ecn_capable:
+        elif self.ecn and packet.is_ecn_capable:
             packet.mark()
             self.waiting.append(packet)
         else:
