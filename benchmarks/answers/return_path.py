@@ -27,9 +27,8 @@ def _download() -> dict[str, Any]:
     return {"name": "down", "control": "newreno", "rtt": "40 ms", "transport": transport}
 
 
-def _queue(kind: str) -> dict[str, Any]:
-    limit = {"memlimit": "50 packets"} if kind == "cake" else {"limit": "50 packets"}
-    return {"kind": kind, **limit}
+def _queue(kind: str, packets: int) -> dict[str, Any]:
+    return {"kind": kind, "memlimit" if kind == "cake" else "limit": f"{packets} packets"}
 
 
 def _scenario(kind: str, return_kbps: float, *groups: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def _scenario(kind: str, return_kbps: float, *groups: Mapping[str, Any]) -> dict
         "duration": f"{5 + _SECONDS} s",
         "warmup": "5 s",
         "bottleneck": {"rate": f"{_DOWN_MBPS} Mbit/s", "queue": {"kind": "droptail", "limit": "3000 packets"}},
-        "reverse": {"rate": f"{return_kbps} kbit/s", "queue": _queue(kind)},
+        "reverse": {"rate": f"{return_kbps} kbit/s", "queue": _queue(kind, 50)},
         "group": [_download(), *groups],
     }
 
@@ -90,6 +89,9 @@ def _beside_upload(kind: str) -> Mapping[str, Any]:
     upload = {"name": "up", "control": "cubic", "direction": "reverse", "rtt": "10 ms"}
     tables = _scenario(kind, _WIDE_KBPS, upload)
     tables["bottleneck"]["rate"] = f"{_FAST * _DOWN_MBPS} Mbit/s"
+    tables["reverse"]["queue"] = _queue(kind, 500)
+    # As much as fills the path, so that the upload's acknowledgements do not wait behind it.
+    tables["group"][0] |= {"rtt": "10 ms", "transport": {"preset": "rfc", "receive_window": "250 packets"}}
     return record(tables)
 
 
