@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test web soak busy test-testbed bench budgets validate conformance fuzz torture audit crates wheels site lint docs figures clean build lock tools
+.PHONY: demo test web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -78,6 +78,10 @@ budgets: build
 
 validate: build
 	$(BIN)/python -m benchmarks.validate
+
+# Numbers beside answers computed apart from the engine: docs/validation/answers.md.
+answers: build $(TEST)
+	$(BIN)/python -m benchmarks.answers --strict
 
 # Replay what a kernel's qdiscs and its TCP did, as it was recorded; --live records it anew.
 conformance: build

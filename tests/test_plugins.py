@@ -15,23 +15,6 @@ from sojourn import plugins, reading, trial
 from sojourn.registry import plug_ins_in
 
 HERE = Path(__file__).parent / "plugins"
-TWINS = [
-    (
-        "newreno.py",
-        {"group.tcp.control": {"kind": "py-newreno"}},
-        {"group.tcp.control": {"kind": "newreno", "preset": "rfc"}},
-    ),
-    (
-        "ledbat.py",
-        {"group.ledbat.control": {"kind": "py-ledbat", "target": "25 ms"}},
-        {"group.ledbat.control": {"kind": "ledbat", "preset": "rfc", "target": "25 ms"}},
-    ),
-    (
-        "codel.py",
-        {"bottleneck.queue": {"kind": "py-codel", "limit": 300}},
-        {"bottleneck.queue": {"kind": "codel", "preset": "rfc", "limit": "300 packets"}},
-    ),
-]
 MIXED = """
 duration = "20 s"
 bottleneck = { rate = "10 Mbit/s", queue = { kind = "droptail", limit = "100 packets" } }
@@ -45,23 +28,6 @@ group = [
 def scenario(changes):
     tables = json.dumps(tomllib.loads(MIXED))
     return sojourn.Scenario(sojourn._native.load_json(tables, overrides=reading.override_list(changes)))
-
-
-def packets(changes):
-    run = scenario(changes).run(packets=True, series=False)
-    return run.packets.to_pydict()
-
-
-@pytest.mark.parametrize(("file", "mine", "built_in"), TWINS, ids=[twin[0] for twin in TWINS])
-def test_the_same_rules_in_python_send_the_same_packets(file, mine, built_in):
-    plugins.load(HERE / file)
-    assert packets(mine) == packets(built_in)
-
-
-def test_a_changed_rule_sends_other_packets():
-    plugins.load(HERE / "codel.py")
-    mine = {"bottleneck.queue": {"kind": "py-codel", "limit": 300, "target": "6 ms"}}
-    assert packets(mine) != packets(TWINS[2][2])
 
 
 def test_listings_know_where_it_comes_from_and_what_can_be_set():

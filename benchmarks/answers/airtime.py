@@ -111,9 +111,9 @@ def _alone(name: str) -> float:
 
 ARITHMETIC = Topic(
     "An exchange of WiFi by the standard's times",
-    "IEEE 802.11-2016: interframe spaces, a mean back-off of 7.5 slots of 9 us, preambles, symbols of the frame, and the "
-    "acknowledgement at the highest mandatory rate. Packets of 1,500 B of IP, of which 1,472 B are payload. One station sends as much "
-    "as it can.",
+    "IEEE 802.11-2016: interframe spaces, a mean back-off of 7.5 slots of 9 us, preambles, symbols of the frame, and "
+    "the acknowledgement at the highest mandatory rate. Packets of 1,500 B of IP, of which 1,472 B are payload. One "
+    "station sends as much as it can.",
     tuple(
         Case(name, lambda one=name: _ALONE[one][0].mbps, functools.partial(_alone, name), 0.005, "Mbit/s")  # type: ignore[misc]
         for name in _ALONE
@@ -154,9 +154,9 @@ def _many(stations: int) -> tuple[float, float]:
 
 MANY = Topic(
     "Saturated stations by Bianchi's model",
-    "G. Bianchi, IEEE JSAC 18(3), 2000: the fixed point of the chance to send and the chance to collide, for 802.11g at 54 Mbit/s, "
-    "where a collision is followed by EIFS. The model takes back-offs of different stations as independent, which is right "
-    "to about 2 %, and to 3 % for collisions from ten stations on.",
+    "G. Bianchi, IEEE JSAC 18(3), 2000: the fixed point of the chance to send and the chance to collide, for 802.11g "
+    "at 54 Mbit/s, where a collision is followed by EIFS. The model takes back-offs of different stations as "
+    "independent, which is right to about 2 %, and to 3 % for collisions from ten stations on.",
     tuple(
         Case(
             f"{stations} stations, goodput of all",

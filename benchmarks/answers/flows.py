@@ -20,8 +20,8 @@ _ACK_DELAY_NS = 100_000_000
 def completion_ns(segments: int, bits_per_s: Sequence[int], rtt_ns: int, window: int = 10) -> int:
     """Return when the last byte of a transfer arrives: a handshake, then slow start without loss (RFC 5681, RFC 6928).
 
-    The way to the receiver crosses links in a row, the way back takes half of the base round-trip time. Every second segment
-    is acknowledged at once, an odd one after 100 ms. An acknowledgement opens the window by one segment.
+    The way to the receiver crosses links in a row, the way back takes half of the base round-trip time. Every second
+    segment is acknowledged at once, an odd one after 100 ms. An acknowledgement opens the window by one segment.
     """
     free = [0] * len(bits_per_s)
 
@@ -75,8 +75,8 @@ _TRANSFERS: Sequence[tuple[int, Sequence[int], int]] = (
 
 COMPLETIONS = Topic(
     "Completion times of transfers",
-    "A sender of thirty lines: a handshake, slow start by RFC 5681 from ten segments, an acknowledgement for every second segment "
-    "or after 100 ms, and links in a row that lose nothing. The tolerance is a nanosecond.",
+    "A sender of thirty lines: a handshake, slow start by RFC 5681 from ten segments, an acknowledgement for every "
+    "second segment or after 100 ms, and links in a row that lose nothing. The tolerance is a nanosecond.",
     tuple(
         Case(
             f"{segments} segments over {', '.join(f'{rate // 1_000_000}' for rate in rates)} Mbit/s, {rtt / 1e6:g} ms",
@@ -104,7 +104,7 @@ def _curve() -> tuple[float, float, Sequence[float]]:
     result = sojourn.scenario({"duration": "17 s", "bottleneck": link, "group": [group]}).run(bin_s=_BIN_S)
     windows = result.flows["cwnd_packets"].to_pylist()
     # The first one ends slow start within the first second.
-    second = next(at for at in range(50, len(windows)) if windows[at] < 0.8 * windows[at - 1])  # noqa: PLR2004
+    second = next(at for at in range(50, len(windows)) if windows[at] < 0.8 * windows[at - 1])
     settled = min(windows[second : second + 5])
     return windows[second - 1], settled, windows[second:]
 
@@ -157,7 +157,8 @@ def _transfers(size: str) -> Mapping[str, Any]:
     group = {"name": "a", "control": "newreno", "flows": 40, "rtt": "2 ms", "traffic": traffic}
     link = {"rate": "100 Gbit/s", "queue": {"kind": "droptail", "limit": "100000 packets"}}
     tables = {"duration": "200 s", "bottleneck": link, "group": [group]}
-    return sojourn.scenario(tables).run(transfers=True).transfers.to_pydict()
+    found: Mapping[str, Any] = sojourn.scenario(tables).run(transfers=True, series=False).transfers.to_pydict()
+    return found
 
 
 def _gaps() -> Sequence[float]:
@@ -192,7 +193,7 @@ def _zipf_misfit() -> float:
 def _on_share() -> float:
     """Return the part of the time in which 60 on-off flows send, each over an access link of its own."""
     traffic = {"kind": "on-off", "on": "4 s", "off": "12 s"}
-    # A window that the access link sends in a small part of an on time, since what is in flight at its end still arrives.
+    # A window that the access link sends in a small part of an on time: what is in flight at its end still arrives.
     transport = {"preset": "rfc", "payload": "1148 B", "receive_window": "2 packets", "ack_every": 1}
     group = {"name": "a", "control": "newreno", "flows": 60, "rtt": "2 ms", "access_rate": "1200 kbit/s"}
     link = {"rate": "1 Gbit/s", "queue": "droptail"}
@@ -207,9 +208,9 @@ def _on_share() -> float:
 
 LAWS = Topic(
     "Arrivals and sizes by their laws",
-    "Gaps between arrivals of a Poisson process are exponential; sizes follow the laws that the scenario names. Each answer is "
-    "zero: a distance from the law, in units that random samples of it exceed in one of a hundred cases (Kolmogorov's "
-    "distance, Pearson's chi-square). Transfers run on an idle link of 100 Gbit/s.",
+    "Gaps between arrivals of a Poisson process are exponential; sizes follow the laws that the scenario names. Each "
+    "answer is zero: a distance from the law, in units that random samples of it exceed in one of a hundred cases "
+    "(Kolmogorov's distance, Pearson's chi-square). Transfers run on an idle link of 100 Gbit/s.",
     (
         Case(
             "gaps of arrivals, exponential with a mean of 1 s",
@@ -259,8 +260,8 @@ def _waited_ms(packets: int, load: float) -> float:
 
 WAITS = Topic(
     "Waits of queueing theory",
-    "Transfers of one packet, and of a batch of eight, come by a Poisson process to a link that takes 1 ms for a packet "
-    "(Pollaczek-Khinchine). The tolerance is some three standard errors of 1,000 s.",
+    "Transfers of one packet, and of a batch of eight, come by a Poisson process to a link that takes 1 ms for a "
+    "packet (Pollaczek-Khinchine). The tolerance is some three standard errors of 1,000 s.",
     tuple(
         Case(
             f"load {load:g}, batches of {packets}",

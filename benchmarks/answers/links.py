@@ -11,13 +11,13 @@ from benchmarks.answers.network import Link, Source
 
 _END_NS = 20 * network.SECOND_NS
 _RATES = (500_000, 1_000_000, 2_000_000, 2_500_000, 4_000_000, 5_000_000)
-"""Of flows: at each a byte takes whole nanoseconds. Those of links are odd, so that nothing happens at the same time."""
+"""Of flows: at each a byte takes whole nanoseconds. Those of links are odd: no two things happen at one time."""
 _TANDEMS = 6
 
 
 def _tandem(seed: int) -> tuple[list[Link], list[Source]]:
     """Draw three links and four flows that overload at least one of them now and then."""
-    lots = random.Random(seed)
+    lots = random.Random(seed)  # noqa: S311
     links = [
         Link(
             lots.randrange(1_000_001, 9_999_999, 2),
@@ -62,7 +62,8 @@ def _tandem_cases(seed: int) -> list[Case]:
 TANDEMS = Topic(
     "Random tandems of queues",
     "An event loop of a hundred lines (`network.py`) sends the same packets through the same three links, which drop "
-    "the arrival or the oldest packet. Nothing happens at the same time, so counts are the same and times agree to a nanosecond.",
+    "the arrival or the oldest packet. Nothing happens at the same time, so counts are the same and times agree to a "
+    "nanosecond.",
     tuple(case for seed in range(1, _TANDEMS + 1) for case in _tandem_cases(seed)),
 )
 
@@ -108,10 +109,11 @@ def _equal_cases(mbps: int, queue: Literal["head", "shortest"]) -> list[Case]:
 
 EQUALS = Topic(
     "Three equal streams beyond the link's rate under hhf and sqf",
-    "The same event loop, 10 Mbit/s, 100 packets. Shares that look odd are right. No stream reaches hhf's threshold of "
-    "26 Mbit/s, so all share one first-in first-out queue that drops the oldest packet. Streams of one rate keep their "
-    "order for ever, so the same stream always finds the queue full. Shortest queue first serves whole streams as far as the "
-    "link goes, and the longest queue pays: that is its definition. The tolerance is a packet or two in 20 s.",
+    "The same event loop, 10 Mbit/s, 100 packets. Shares that look odd are right. No stream reaches hhf's threshold "
+    "of 26 Mbit/s, so all share one first-in first-out queue that drops the oldest packet. Streams of one rate keep "
+    "their order for ever, so the same stream always finds the queue full. Shortest queue first serves whole streams "
+    "as far as the link goes, and the longest queue pays: that is its definition. The tolerance is a packet or two "
+    "in 20 s.",
     tuple(
         case
         for mbps, queue in ((4, "head"), (6, "head"), (4, "shortest"), (8, "shortest"))
@@ -139,9 +141,9 @@ def _hitters(light_mbps: float) -> float:
 
 HITTERS = Topic(
     "The heavy-hitter filter",
-    "40 kB in 40 ms are 8 Mbit/s: a stream of 12 Mbit/s is heavy, streams of 2 and 4.5 Mbit/s are not. A full buffer drops "
-    "the oldest heavy packet (sch_hhf), so the light streams lose nothing and the heavy one has what they leave, whatever the "
-    "weights: 1 Mbit/s beside 9, where the weights of 1 and 2 alone would give it a third.",
+    "40 kB in 40 ms are 8 Mbit/s: a stream of 12 Mbit/s is heavy, streams of 2 and 4.5 Mbit/s are not. A full buffer "
+    "drops the oldest heavy packet (sch_hhf), so the light streams lose nothing and the heavy one has what they "
+    "leave, whatever the weights: 1 Mbit/s beside 9, where the weights of 1 and 2 alone would give it a third.",
     tuple(
         Case(
             f"two light streams of {light:g} Mbit/s: the heavy one has the rest",
@@ -172,8 +174,8 @@ def _not_carried() -> float:
 
 OVERLOAD = Topic(
     "What an overloaded queue drops",
-    "Packets that come, less those that the link can send, less those that wait at the end. The tolerance is two packets: one "
-    "at each end of the run.",
+    "Packets that come, less those that the link can send, less those that wait at the end. The tolerance is two "
+    "packets: one at each end of the run.",
     tuple(
         Case(f"{kind}, 13.7 on 10 Mbit/s, 60 s", _not_carried, functools.partial(_overload, kind), 2, "packets", True)
         for kind in ("droptail", "hhf", "sqf", "drr", "sfq")
@@ -221,9 +223,10 @@ def _utilization(framing: str) -> float:
 
 FRAMINGS = Topic(
     "What a packet occupies on the wire",
-    f"{_EACH_PER_S} packets/s of each size from {_SIZES[0]} to {_SIZES[-1]} B, as IP sees them, on 10 Mbit/s. Overheads are those "
-    "of tc-cake(8). ATM carries 48 B in each cell of 53, PTM one byte more for each 64. The answer is the part of the time in "
-    "which the link is busy. A byte of overhead changes it by 0.7 %; the tolerance is a packet of each size in 20 s.",
+    f"{_EACH_PER_S} packets/s of each size from {_SIZES[0]} to {_SIZES[-1]} B, as IP sees them, on 10 Mbit/s. "
+    "Overheads are those of tc-cake(8). ATM carries 48 B in each cell of 53, PTM one byte more for each 64. The "
+    "answer is the part of the time in which the link is busy. A byte of overhead changes it by 0.7 %; the "
+    "tolerance is a packet of each size in 20 s.",
     tuple(
         Case(framing, functools.partial(_busy, *how), functools.partial(_utilization, framing), 1e-3)
         for framing, how in _FRAMINGS.items()

@@ -1,11 +1,12 @@
 """A packet network of its own, in an event loop of Python: the engine has no part in it.
 
 Flows send packets of one size at a constant rate through links in a row. A link sends one packet at a time; what waits
-lies in a queue with a limit in packets, to which the packet on the wire does not count. Times are whole nanoseconds: flows
-have a gap that is one, and a link carries what is left of a division over to its next packet.
+lies in a queue with a limit in packets, to which the packet on the wire does not count. Times are whole nanoseconds:
+flows have such a gap, and a link carries what is left of a division over to its next packet.
 """
 
 import heapq
+import itertools
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -59,41 +60,30 @@ def exact(above: int, below: int) -> int:
 
 def run(links: Sequence[Link], sources: Sequence[Source], end_ns: int) -> None:
     """Send packets until `end_ns`; the links keep what they counted."""
-    agenda: list[tuple[int, int, str, int, int]] = []
-    order = iter(range(10**12))
+    order = itertools.count()
     for link in links:
         link.waiting = [deque() for _ in (sources if link.queue == "shortest" else (0,))]
         link.turns = [0] * len(sources)
-
-    def at(when_ns: int, what: str, place: int, flow: int) -> None:
-        heapq.heappush(agenda, (when_ns, next(order), what, place, flow))
-
-    def send_next(place: int, now: int) -> None:
-        link = links[place]
-        found = _take(link, sources, next(order))
-        if found is None:
-            return
-        flow, came = found
-        link.busy = True
-        link.waits_ns.append(now - came)
-        link.sent[flow] = link.sent.get(flow, 0) + 1
-        took, link.rest = divmod(sources[flow].packet_bytes * 8 * SECOND_NS + link.rest, link.bits_per_s)
-        at(now + took, "free", place, flow)
-
-    for flow, source in enumerate(sources):
-        at(source.start_ns, "send", 0, flow)
+    agenda = [(source.start_ns, next(order), "send", 0, flow) for flow, source in enumerate(sources)]
+    heapq.heapify(agenda)
     while agenda and agenda[0][0] <= end_ns:
         now, _, what, place, flow = heapq.heappop(agenda)
-        if what == "send":
-            at(now + sources[flow].gap_ns, "send", 0, flow)
+        link = links[place]
         if what == "free":
-            links[place].busy = False
+            link.busy = False
             if place + 1 < len(links):
-                at(now + links[place].delay_ns, "arrive", place + 1, flow)
+                heapq.heappush(agenda, (now + link.delay_ns, next(order), "arrive", place + 1, flow))
         else:
-            _put(links[place], flow, now, sources, next(order))
-        if not links[place].busy:
-            send_next(place, now)
+            _put(link, flow, now, sources, next(order))
+        if what == "send":
+            heapq.heappush(agenda, (now + sources[flow].gap_ns, next(order), "send", 0, flow))
+        if not link.busy and (found := _take(link, sources, next(order))) is not None:
+            flow, came = found
+            link.busy = True
+            link.waits_ns.append(now - came)
+            link.sent[flow] = link.sent.get(flow, 0) + 1
+            took, link.rest = divmod(sources[flow].packet_bytes * 8 * SECOND_NS + link.rest, link.bits_per_s)
+            heapq.heappush(agenda, (now + took, next(order), "free", place, flow))
 
 
 def _put(link: Link, flow: int, now: int, sources: Sequence[Source], order: int) -> None:
@@ -137,8 +127,12 @@ def _drop(link: Link, flow: int) -> None:
 
 def tables(links: Sequence[Link], sources: Sequence[Source], end_ns: int) -> dict[str, Any]:
     """Return the scenario of such a network; the last link is the bottleneck."""
-    kinds = {"tail": {"kind": "droptail"}, "head": {"kind": "hhf"}, "shortest": {"kind": "sqf", "perfect": True}}
-    described = [
+    kinds: dict[str, dict[str, Any]] = {
+        "tail": {"kind": "droptail"},
+        "head": {"kind": "hhf"},
+        "shortest": {"kind": "sqf", "perfect": True},
+    }
+    described: list[dict[str, Any]] = [
         {
             "rate": f"{link.bits_per_s} bit/s",
             "delay": f"{link.delay_ns} ns",
@@ -146,7 +140,9 @@ def tables(links: Sequence[Link], sources: Sequence[Source], end_ns: int) -> dic
         }
         for link in links
     ]
-    hops = [{"name": f"h{place}", "at": "before", **link} for place, link in enumerate(described[:-1])]
+    hops: list[dict[str, Any]] = [
+        {"name": f"h{place}", "at": "before", **link} for place, link in enumerate(described[:-1])
+    ]
     groups = [
         {
             "name": f"f{flow}",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.answers.case import Answer, Topic
-from benchmarks.common import table
+from benchmarks.common import paragraph, table
 
 
 def document(answers: Mapping[str, Sequence[Answer]]) -> dict[str, Any]:
@@ -34,9 +34,10 @@ def render(topics: Sequence[Topic], found: Mapping[str, Sequence[Mapping[str, An
     parts = [
         "# Validation: answers computed apart from the engine",
         "<!-- Written by `make answers`. Do not edit by hand. -->",
-        f"{held} of {len(every)} numbers agree with an answer that was computed without the engine: by a formula, by a "
-        "simulation of some tens of lines in Python, by an integration, or by a kernel. Each tolerance stands in the code "
-        "beside its case (`benchmarks/answers`) and was set before Sojourn's number was known. Every case is a test as well.",
+        paragraph(f"""{held} of {len(every)} numbers agree with an answer that was computed without the engine: by a
+            formula, by a simulation of some tens of lines in Python, by an integration, or by a kernel. Each tolerance
+            stands in the code beside its case (`benchmarks/answers`) and was set before Sojourn's number was known.
+            Every case is a test as well."""),
         _overview(topics, found),
     ]
     for topic in topics:

@@ -14,10 +14,27 @@ _ACKS_PER_S = _DOWN_MBPS * 1e6 / 8 / _PACKET_BYTES / 2
 _ACKS_KBPS = _ACKS_PER_S * _ACK_BYTES * 8 / 1e3
 
 _NARROW_KBPS = 100
-_ALL = (
-    ("droptail", "red", "ared", "choke", "blue", "codel", "cobalt", "pie", "pi2", "dualpi2", "sfq", "drr", "sqf")
-    + ("fq_codel", "fq_pie", "fq_yield", "cake", "sfb", "hhf")  # fmt: skip
-)
+_ALL = [
+    "droptail",
+    "red",
+    "ared",
+    "choke",
+    "blue",
+    "codel",
+    "cobalt",
+    "pie",
+    "pi2",
+    "dualpi2",
+    "sfq",
+    "drr",
+    "sqf",
+    "fq_codel",
+    "fq_pie",
+    "fq_yield",
+    "cake",
+    "sfb",
+    "hhf",
+]
 _FAIR = ("sfq", "drr", "fq_codel", "fq_pie", "cake")
 
 
@@ -54,10 +71,10 @@ def _lost(kind: str) -> float:
 LOST = Topic(
     "Acknowledgements lost on a narrow return path",
     f"A download fills {_DOWN_MBPS:g} Mbit/s: {_ACKS_PER_S:.1f} acknowledgements/s of {_ACK_BYTES} B, which are "
-    f"{_ACKS_KBPS:.1f} kbit/s, want to return over {_NARROW_KBPS} kbit/s. What the return link does not carry is lost, "
-    "whatever the discipline, and the download does not slow down for it: its window is bounded by the receiver. The "
-    "answer takes the return link's utilization from the record, as some disciplines leave a few percent of it idle. The "
-    "tolerance is what a queue of 50 packets may hold more or less at the end.",
+    f"{_ACKS_KBPS:.1f} kbit/s, want to return over {_NARROW_KBPS} kbit/s. What the return link does not carry is "
+    "lost, whatever the discipline, and the download does not slow down for it: its window is bounded by the "
+    "receiver. The answer takes the return link's utilization from the record, as some disciplines leave a few "
+    "percent of it idle. The tolerance is what a queue of 50 packets may hold more or less at the end.",
     tuple(
         Case(
             f"{kind}, share of acknowledgements lost",
@@ -97,9 +114,10 @@ def _beside_upload(kind: str) -> Mapping[str, Any]:
 
 SHARED = Topic(
     "A fair return path: acknowledgements beside an upload",
-    f"The same download at {_FAST * _DOWN_MBPS:g} Mbit/s; an upload shares a return link of {_WIDE_KBPS / 1e3:g} Mbit/s. "
-    f"The acknowledgements want {_FAST * _ACKS_KBPS / _WIDE_KBPS:.0%}, less than a fair half, so fair queueing loses none, and the upload has what they leave. The "
-    "tolerance allows the upload 3 % for its losses and its start.",
+    f"The same download at {_FAST * _DOWN_MBPS:g} Mbit/s; an upload shares a return link of {_WIDE_KBPS / 1e3:g} "
+    f"Mbit/s. The acknowledgements want {_FAST * _ACKS_KBPS / _WIDE_KBPS:.0%}, less than a fair half, so fair "
+    "queueing loses none, and the upload has what they leave. The tolerance allows the upload 3 % for its losses "
+    "and its start.",
     tuple(
         Case(
             f"{kind}, goodput of the upload",

@@ -93,8 +93,9 @@ def differing(twin: Twin) -> float:
 
 SAME = Topic(
     "Plug-ins beside the built-in algorithms that they repeat",
-    "The same rules once more in Python (`tests/plugins`). Every packet that is sent, arrives, leaves, is dropped or received, and "
-    "every transfer that ends, must be the same to the nanosecond. The answer is the number of rows that differ.",
+    "The same rules once more in Python (`tests/plugins`). Every packet that is sent, arrives, leaves, is dropped or "
+    "received, and every transfer that ends, must be the same to the nanosecond. The answer is the number of rows "
+    "that differ.",
     tuple(
         Case(
             f"{twin.kind}: {twin.mine['kind']} beside {twin.built_in['kind']}",
