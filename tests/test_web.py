@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,8 @@ from sojourn import _native
 PAGE = Path(sojourn.__file__).parent / "page"
 NODE = shutil.which("node")
 RECORDS = Path(__file__).parent / "records.mjs"
-ALL = [scenario["name"] for scenario in sojourn.catalogue()["scenarios"]]
-# Cells, and WiFi whose rates are selected by channels, are left out of the page for their size.
-LEFT_OUT = [name for name in ALL if name.startswith(("lte-", "5g-")) or "snr_db" in _native.load_ready(name).to_toml()]
-READY = [name for name in ALL if name not in LEFT_OUT]
+CATALOGUE: dict[str, Any] = {**sojourn.catalogue()}
+READY = [scenario["name"] for scenario in CATALOGUE["scenarios"]]
 
 pytestmark = [
     pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web"),
@@ -53,6 +52,80 @@ flows = 3
 rtt = "40 ms"
 """
 
+# What a scenario must say to have a registered name: the keys that have no default, a place where only one is allowed.
+CLASSES = 'class = [{{ name = "any"{} }}]'
+QUEUE_KEYS = {
+    **dict.fromkeys(("wrr", "dwrr", "wfq"), CLASSES.format("")),
+    "htb": CLASSES.format(', rate = "1 Mbit/s"'),
+    "early": 'child = "codel"',
+}
+TRAFFIC_KEYS = {
+    "cbr": 'rate = "1 Mbit/s"',
+    "train": "count = 10",
+    "transfers": 'interval = "500 ms", size = "100 kB"',
+    "web": 'objects = 3, size = "30 kB"',
+    "messages": 'size = "1500 B", every = "100 ms"',
+    "padding": 'rate = "100 packets/s"',
+}
+UNRESPONSIVE = ("cbr", "train", "voip", "padding", "adaptive-padding")
+STATIONS = {"wifi": 'rate = "mcs7"', "lte": "cqi = 9", "5g": "cqi = 9"}
+
+
+def small(head: str, group: str = 'control = "newreno"') -> str:
+    """Return a scenario of two seconds: one group that crosses what `head` describes."""
+    return f'duration = "2 s"\n{head}\n[[group]]\nname = "own"\nrtt = "20 ms"\n{group}\n'
+
+
+def link(keys: str) -> str:
+    return f'bottleneck = {{ rate = "10 Mbit/s", {keys} }}'
+
+
+def queue(name: str) -> str:
+    return small(link(f'queue = {{ kind = "{name}", {QUEUE_KEYS.get(name, "")} }}'))
+
+
+def control(name: str) -> str:
+    """Return a flow of the control at a queue that marks: some controls ask for exact feedback."""
+    transport = 'transport = { preset = "linux", ecn = true, ecn_feedback = "accurate" }'
+    return small(link('queue = { kind = "red", ecn = true }'), f'control = "{name}"\n{transport}')
+
+
+def traffic(name: str) -> str:
+    control = "" if name in UNRESPONSIVE else 'control = "cubic"'
+    return small(
+        link('queue = "droptail"'), f'{control}\ntraffic = {{ kind = "{name}", {TRAFFIC_KEYS.get(name, "")} }}'
+    )
+
+
+def medium(name: str) -> str:
+    if name not in STATIONS:
+        return small(link(f'queue = "droptail", medium = "{name}"'))
+    station = f'station = [{{ name = "here", {STATIONS[name]} }}]'
+    return small(f'bottleneck = {{ medium = "{name}", queue = "droptail" }}\n{station}')
+
+
+def disturbed(key: str) -> Callable[[str], str]:
+    return lambda name: small(link(f'queue = "droptail", {key} = "{name}"'))
+
+
+def line(name: str) -> str:
+    return small(f'access.profile = "{name}"\nbottleneck.queue = "droptail"')
+
+
+KINDS = {
+    "queues": queue,
+    "controls": control,
+    "traffic": traffic,
+    "media": medium,
+    "noises": disturbed("noise"),
+    "protections": disturbed("protection"),
+    "access": line,
+}
+REGISTERED = {
+    f"{kind}: {member['name']}": made(member["name"]) for kind, made in KINDS.items() for member in CATALOGUE[kind]
+}
+TEXTS = {CHANGED: CHANGED_TEXT, **REGISTERED}
+
 
 def timeless(record: str) -> str:
     """Return a record without the time by the machine's clock."""
@@ -63,12 +136,12 @@ def timeless(record: str) -> str:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Any]:
-    """Return what the engine in the page says of every ready scenario."""
+    """Return what the engine in the page says of every ready scenario and of every registered name."""
     assert NODE is not None
     command = [NODE, str(RECORDS), str(PAGE / "engine.js"), str(PAGE / "engine.wasm")]
     done = subprocess.run(
         command,
-        input=json.dumps([*READY, {"name": CHANGED, "text": CHANGED_TEXT}]),
+        input=json.dumps([*READY, *({"name": name, "text": text} for name, text in TEXTS.items())]),
         capture_output=True,
         text=True,
         check=True,
@@ -78,9 +151,9 @@ def answers() -> dict[str, Any]:
     return answers
 
 
-@pytest.mark.parametrize("name", [*READY, CHANGED])
+@pytest.mark.parametrize("name", [*READY, *TEXTS])
 def test_a_record_is_the_native_one_byte_by_byte(answers: dict[str, Any], name: str) -> None:
-    scenario = _native.load(CHANGED_TEXT, CHANGED) if name == CHANGED else _native.load_ready(name)
+    scenario = _native.load(TEXTS[name], name) if name in TEXTS else _native.load_ready(name)
     (run,) = scenario.run([scenario.seed], 1, (None, False, False, False, False), None)
     assert timeless(answers[name]["whole"]) == timeless(run.record())
 
@@ -92,28 +165,7 @@ def test_the_change_of_a_group_matters(answers: dict[str, Any]) -> None:
     assert timeless(run.record()) != timeless(answers[CHANGED]["whole"])
 
 
-@pytest.mark.parametrize("name", [*READY, CHANGED])
+@pytest.mark.parametrize("name", [*READY, *TEXTS])
 def test_slices_leave_no_trace(answers: dict[str, Any], name: str) -> None:
     assert answers[name]["sliced"] == answers[name]["whole"]
     assert answers[name]["differs"] == []
-
-
-CHECK = """
-import { readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
-const [, glue, binary, text] = process.argv;
-const { Engine } = await import(pathToFileURL(glue));
-const engine = await Engine.of(await WebAssembly.compile(readFileSync(binary)));
-process.stdout.write(JSON.stringify(engine.check({ text, name: "page" })));
-"""
-
-
-@pytest.mark.parametrize("name", LEFT_OUT)
-def test_a_medium_that_is_left_out_is_refused_in_words(name: str) -> None:
-    assert NODE is not None
-    text = _native.load_ready(name).to_toml()
-    command = [NODE, "--input-type=module", "-e", CHECK, str(PAGE / "engine.js"), str(PAGE / "engine.wasm"), text]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
-    # What follows from it is said too: without a cell, that flows of the other direction have no way back.
-    messages = [problem["message"] for problem in json.loads(done.stdout)["problems"]]
-    assert any("on the command line only" in message for message in messages), messages

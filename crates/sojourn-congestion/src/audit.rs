@@ -173,21 +173,18 @@ fn a_pause_leaves_what_the_transport_says() {
         says: "idle time leaves of window and threshold what the transport's rule leaves (RFC 5681 4.1, RFC 2861)",
         holds: |params| paused(params).iter().try_for_each(as_left),
         exceptions: &[
-            #[cfg(feature = "proteus")]
             Exception {
                 control: "proteus_s",
                 presets: &[],
                 source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
                 holds: nothing_after_a_pause,
             },
-            #[cfg(feature = "nimbus")]
             Exception {
                 control: "nimbus",
                 presets: &[],
                 source: "ccp-project/nimbus: a rate; idle time, a part used and a repair change nothing",
                 holds: nothing_after_a_pause,
             },
-            #[cfg(feature = "scream")]
             Exception {
                 control: "scream",
                 presets: &[],
@@ -247,21 +244,18 @@ fn a_window_used_in_part_becomes_what_the_transport_says() {
         says: "a window that was used in part becomes what the transport's rule makes of it (RFC 2861 3.2)",
         holds: |params| as_left(&used_in_part(params)),
         exceptions: &[
-            #[cfg(feature = "proteus")]
             Exception {
                 control: "proteus_s",
                 presets: &[],
                 source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
                 holds: |params| as_before(&used_in_part(params)),
             },
-            #[cfg(feature = "nimbus")]
             Exception {
                 control: "nimbus",
                 presets: &[],
                 source: "ccp-project/nimbus: a rate; idle time, a part used and a repair change nothing",
                 holds: |params| as_before(&used_in_part(params)),
             },
-            #[cfg(feature = "scream")]
             Exception {
                 control: "scream",
                 presets: &[],
@@ -395,7 +389,6 @@ fn time_without_sending_opens_no_window() {
             expect(!larger, &after, &without)
         },
         exceptions: &[
-            #[cfg(feature = "scream")]
             Exception {
                 control: "scream",
                 presets: &[],
@@ -418,7 +411,6 @@ fn time_without_sending_opens_no_window() {
                     expect(after[0] >= (without[0] * 1.4).floor(), &after, &without)
                 },
             },
-            #[cfg(feature = "htcp")]
             Exception {
                 control: "htcp",
                 presets: &[],
@@ -488,21 +480,18 @@ fn the_end_of_a_repair() {
             Ok(())
         },
         exceptions: &[
-            #[cfg(feature = "proteus")]
             Exception {
                 control: "proteus_s",
                 presets: &[],
                 source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
                 holds: repair_ends_as_it_was,
             },
-            #[cfg(feature = "nimbus")]
             Exception {
                 control: "nimbus",
                 presets: &[],
                 source: "ccp-project/nimbus: a rate; idle time, a part used and a repair change nothing",
                 holds: repair_ends_as_it_was,
             },
-            #[cfg(feature = "scream")]
             Exception {
                 control: "scream",
                 presets: &[],
@@ -677,7 +666,6 @@ fn timeouts() {
             expect(first.0 == 1.0 && state(&script) == first, state(&script), (1.0, first))
         },
         exceptions: &[
-            #[cfg(feature = "scream")]
             Exception {
                 control: "scream",
                 presets: &[],
@@ -722,6 +710,5 @@ fn who_answers_both() {
         .map(|descriptor| descriptor.name)
         .collect();
     // Linux dctcp_state, ns-3; Linux prague_state, with its credit; the draft of SCReAM, which has a time between reactions.
-    let scream = cfg!(feature = "scream").then_some("scream");
-    assert_eq!(both, ["dctcp", "prague"].into_iter().chain(scream).collect::<Vec<_>>());
+    assert_eq!(both, ["dctcp", "prague", "scream"]);
 }

@@ -202,7 +202,7 @@ impl Bbr {
         }
     }
 
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn look_for_policer(&mut self, losses: bool, round_starts: bool, app_limited: bool, now: Time) {
         if !self.settings.policer {
             return;

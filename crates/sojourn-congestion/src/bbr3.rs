@@ -5,10 +5,6 @@
 
 mod descriptor;
 mod losses;
-#[cfg(feature = "l4s")]
-mod marks;
-#[cfg(not(feature = "l4s"))]
-#[path = "bbr3/unanswered.rs"]
 mod marks;
 mod probe;
 mod probe_rtt;
@@ -153,7 +149,6 @@ struct Seen<'a> {
     /// C.inflight.
     in_flight: f64,
     /// Whether nothing is lost or marked ([`Ack::orderly`]).
-    #[cfg_attr(not(feature = "l4s"), expect(dead_code, reason = "only marks ask for it"))]
     orderly: bool,
 }
 

@@ -16,7 +16,6 @@
 //! The RFC has no phase of recovery; here, as in implementations of TCP, acknowledgements during recovery are
 //! measured but do not move the window.
 
-#[cfg_attr(not(feature = "ledbat-variants"), path = "ledbat/no_ceiling.rs")]
 mod ceiling;
 mod descriptor;
 pub(crate) mod history;
@@ -341,7 +340,6 @@ impl Control for Ledbat {
             "initial_window",
             "arithmetic",
             "slow_start",
-            #[cfg(feature = "ledbat-variants")]
             "target_part",
             "base_history",
             "base_period",

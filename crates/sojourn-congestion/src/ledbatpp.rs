@@ -86,7 +86,7 @@ impl LedbatPlusPlus {
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<LedbatPlusPlus, ParameterError> {
         let target_nanos = params.span("target").as_nanos() as f64;
-        let bounded = cfg!(feature = "ledbat-variants") && !params.is_auto("initial_window");
+        let bounded = !params.is_auto("initial_window");
         let initial_window = if bounded { params.number("initial_window") } else { f64::INFINITY };
         Ok(LedbatPlusPlus {
             window: initial_window.min(path.initial_window),
@@ -304,11 +304,6 @@ impl Control for LedbatPlusPlus {
     }
 
     fn fixed() -> Option<&'static [&'static str]> {
-        Some(&[
-            #[cfg(feature = "ledbat-variants")]
-            "initial_window",
-            "base_history",
-            "filter",
-        ])
+        Some(&["initial_window", "base_history", "filter"])
     }
 }

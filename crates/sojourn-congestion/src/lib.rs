@@ -40,7 +40,6 @@ pub mod cubic;
 pub mod custom;
 pub mod dctcp;
 pub mod fledbat;
-#[cfg(feature = "htcp")]
 pub mod htcp;
 pub mod illinois;
 pub mod ledbat;
@@ -48,13 +47,10 @@ pub mod ledbatpp;
 pub mod libutp;
 pub mod newreno;
 pub mod nice;
-#[cfg(feature = "nimbus")]
 pub mod nimbus;
 pub mod prague;
-#[cfg(feature = "proteus")]
 pub mod proteus_s;
 pub mod scout;
-#[cfg(feature = "scream")]
 pub mod scream;
 pub mod tcp_lp;
 pub mod vegas;
@@ -243,7 +239,7 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.on_closed(now),
                 }
             }
-            #[cfg_attr(not(target_family = "wasm"), inline(always))]
+            #[inline(always)]
             fn window(&self) -> f64 {
                 match self {
                     $($(#[$when])? AnyControl::$name(control) => control.window()),+,
@@ -267,7 +263,7 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.slow_start_threshold(),
                 }
             }
-            #[cfg_attr(not(target_family = "wasm"), inline(always))]
+            #[inline(always)]
             fn pacing_rate(&self) -> Option<Rate> {
                 match self {
                     $($(#[$when])? AnyControl::$name(control) => control.pacing_rate()),+,
@@ -355,11 +351,9 @@ controls! {
     vegas::Vegas boxed,
     veno::Veno boxed,
     illinois::Illinois boxed,
-    #[cfg(feature = "htcp")]
     htcp::Htcp boxed,
     dctcp::Dctcp boxed,
     prague::Prague boxed,
-    #[cfg(feature = "scream")]
     scream::Scream boxed,
     compound::Compound boxed,
     bbr::Bbr boxed,
@@ -371,9 +365,7 @@ controls! {
     nice::Nice boxed,
     tcp_lp::TcpLp boxed,
     cdg::Cdg boxed,
-    #[cfg(feature = "proteus")]
     proteus_s::ProteusS boxed,
-    #[cfg(feature = "nimbus")]
     nimbus::Nimbus boxed,
     scout::Scout boxed,
 }

@@ -74,8 +74,7 @@ impl<T: Copy> Ring<T> {
     const FEW: usize = 4;
 
     /// Adds an entry, read where it lies once there is room; where it now lies.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
-    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[inline]
     pub fn push(&mut self, entry: &T) -> &mut T {
         if self.len() as usize == self.places.len() {
             self.grow(*entry);

@@ -2,15 +2,13 @@
 //!
 //! A medium knows queues and time, and no event loop. It is told when something waits at a queue, says when it wants to be
 //! called again, and takes packets from the queues and hands them on when it is. [`wifi`] is an access point and its stations;
-//! `cell`, with the feature of that name, a cell of LTE or 5G. [`Medium`] is either.
+//! `cell` is a cell of LTE or 5G. [`Medium`] is either.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-#[cfg(feature = "cell")]
 pub mod cell;
-#[cfg(any(feature = "cell", feature = "minstrel"))]
 mod channel;
 mod medium;
 pub mod wifi;

@@ -1,6 +1,5 @@
 //! Any of the media: what is the same about them for those above.
 
-#[cfg(feature = "cell")]
 use crate::cell::{self, Cell};
 use crate::wifi::{self, Wifi};
 use crate::{Above, AirTime, Device, Tally};
@@ -14,7 +13,6 @@ pub enum Medium<B> {
     /// An access point and its stations.
     Wifi(Box<Wifi<B>>),
     /// A cell of LTE or 5G.
-    #[cfg(feature = "cell")]
     Cell(Box<Cell<B>>),
 }
 
@@ -24,7 +22,6 @@ pub enum Setup {
     /// An access point and its stations.
     Wifi(wifi::Setup),
     /// A cell of LTE or 5G.
-    #[cfg(feature = "cell")]
     Cell(cell::Setup),
 }
 
@@ -34,7 +31,6 @@ pub enum Station {
     /// Of an access point.
     Wifi(wifi::Station),
     /// Of a cell.
-    #[cfg(feature = "cell")]
     Cell(cell::Station),
 }
 
@@ -43,20 +39,13 @@ pub const NAMES: [&str; 3] = ["wifi", "lte", "5g"];
 
 impl Setup {
     /// What media there are.
-    pub const DESCRIPTORS: &'static [&'static Descriptor] = &[
-        &wifi::DESCRIPTOR,
-        #[cfg(feature = "cell")]
-        &cell::LTE,
-        #[cfg(feature = "cell")]
-        &cell::NR,
-    ];
+    pub const DESCRIPTORS: &'static [&'static Descriptor] = &[&wifi::DESCRIPTOR, &cell::LTE, &cell::NR];
 
     /// The medium that `params` of one of the [descriptors](Setup::DESCRIPTORS) describe.
     ///
     /// # Errors
     /// Where the standard does not have what they ask for.
     pub fn new(params: &Params) -> Result<Setup, ParameterError> {
-        #[cfg(feature = "cell")]
         if !std::ptr::eq(params.descriptor(), &raw const wifi::DESCRIPTOR) {
             return Ok(Setup::Cell(cell::Setup::new(params)?));
         }
@@ -67,7 +56,6 @@ impl Setup {
     pub fn queues(&self, receivers: usize) -> usize {
         match self {
             Setup::Wifi(setup) => setup.queues(receivers),
-            #[cfg(feature = "cell")]
             Setup::Cell(_) => receivers,
         }
     }
@@ -77,9 +65,7 @@ impl Setup {
     pub fn nominal_rate(&self, station: &Station, packet_bytes: u32) -> Option<Rate> {
         match (self, station) {
             (Setup::Wifi(setup), Station::Wifi(station)) => Some(setup.nominal_rate(&station.mode, packet_bytes)),
-            #[cfg(feature = "cell")]
             (Setup::Cell(setup), Station::Cell(station)) => Some(setup.nominal_rate(station, packet_bytes)),
-            #[cfg(feature = "cell")]
             _ => None,
         }
     }
@@ -92,7 +78,6 @@ impl Setup {
                 let own = stations.iter().filter_map(Station::as_wifi).collect();
                 Medium::Wifi(Box::new(Wifi::new(setup, own, stream)))
             }
-            #[cfg(feature = "cell")]
             Setup::Cell(setup) => {
                 let own: Vec<_> = stations.iter().filter_map(Station::as_cell).collect();
                 Medium::Cell(Box::new(Cell::new(setup, &own, stream)))
@@ -106,13 +91,11 @@ impl Station {
     pub fn as_wifi(&self) -> Option<wifi::Station> {
         match self {
             Station::Wifi(station) => Some(*station),
-            #[cfg(feature = "cell")]
             Station::Cell(_) => None,
         }
     }
 
     /// As a station of a cell.
-    #[cfg(feature = "cell")]
     pub fn as_cell(&self) -> Option<cell::Station> {
         if let Station::Cell(station) = self { Some(*station) } else { None }
     }
@@ -123,7 +106,6 @@ macro_rules! with {
     ($medium:expr, $one:ident => $work:expr) => {
         match $medium {
             Medium::Wifi($one) => $work,
-            #[cfg(feature = "cell")]
             Medium::Cell($one) => $work,
         }
     };
@@ -144,7 +126,6 @@ impl<B: Copy> Medium<B> {
     pub fn queue_of(&self, device: Device, station: usize, dscp: Dscp) -> usize {
         match self {
             Medium::Wifi(wifi) => wifi.queue_of(device, station, dscp),
-            #[cfg(feature = "cell")]
             Medium::Cell(cell) => cell.queue_of(device, station),
         }
     }
@@ -158,7 +139,6 @@ impl<B: Copy> Medium<B> {
     pub fn offer(&mut self, device: Device, queue: usize, now: Time, above: &mut impl Above<B>) {
         match self {
             Medium::Wifi(wifi) => wifi.offer(device, queue, now, above),
-            #[cfg(feature = "cell")]
             Medium::Cell(cell) => cell.offer(device, queue, now),
         }
     }

@@ -9,14 +9,11 @@ mod airtime;
 mod aql;
 mod contention;
 mod descriptor;
-#[cfg(feature = "minstrel")]
 mod errors;
 mod member;
-#[cfg(feature = "minstrel")]
 mod minstrel;
 mod phy;
 mod rates;
-#[cfg(feature = "minstrel")]
 mod selection;
 mod setup;
 #[cfg(test)]
@@ -25,7 +22,6 @@ mod tx_queue;
 
 pub use descriptor::DESCRIPTOR;
 pub use phy::{Air, MAX_STREAMS, Mode, Standard};
-#[cfg(feature = "minstrel")]
 pub use setup::Quality;
 pub use setup::{AfterCollision, Category, Scheduler, Setup, Station};
 

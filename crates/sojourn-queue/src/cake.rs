@@ -209,7 +209,6 @@ impl<B: Body> Cake<B> {
 
     /// The tin whose turn it is, by weight. A turn that was begun in debt is passed on with a quantum more.
     fn tin_in_turn(&mut self) -> usize {
-        #[cfg(not(target_family = "wasm"))]
         self.pass_turns();
         loop {
             let tin = &mut self.tins[self.current];
@@ -227,8 +226,7 @@ impl<B: Body> Cake<B> {
     }
 
     /// Where one tin alone waits, its turn comes round until it is out of debt, and changes no other that is not in debt: as many
-    /// turns at once as that takes. The page in the browser, which has a size to keep, lets the turn go round.
-    #[cfg(not(target_family = "wasm"))]
+    /// turns at once as that takes.
     fn pass_turns(&mut self) {
         let (before, rest) = self.tins.split_at_mut(self.current);
         let [tin, after @ ..] = rest else { return };

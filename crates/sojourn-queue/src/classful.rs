@@ -96,7 +96,6 @@ impl ClassSet {
     }
 
     /// Those for which `is_wanted` holds.
-    #[cfg(feature = "htb")]
     pub(crate) fn filter(self, is_wanted: impl Fn(usize) -> bool) -> ClassSet {
         let mut wanted = ClassSet::default();
         self.iter().filter(|&class| is_wanted(class)).for_each(|class| wanted.insert(class));

@@ -118,7 +118,7 @@ impl<B: Copy> DropTail<B> {
     }
 
     /// [`enqueue`](Discipline::enqueue) of a packet that is read where it lies.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(crate) fn admit<S: Sink<B>>(&mut self, packet: &Packet<B>, now: Time, sink: &mut S) {
         while self.drop_head && !self.has_room_for(packet) {
             let Some(oldest) = self.queue.pop() else { break };
@@ -132,7 +132,7 @@ impl<B: Copy> DropTail<B> {
     }
 
     /// [`dequeue`](Discipline::dequeue) to `place`; whether there was a packet.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(crate) fn give(&mut self, place: &mut Packet<B>) -> bool {
         self.queue.pop_to(place)
     }

@@ -10,12 +10,10 @@
 //!
 //! Two options decide at arrival who else belongs to L and who does not: packets marked NQB (RFC 9956), and queue protection.
 
-#[cfg(feature = "l4s")]
 mod protection;
 #[cfg(test)]
 mod tests;
 
-#[cfg(feature = "l4s")]
 use {crate::Dscp, alloc::boxed::Box};
 
 use crate::fifo::limit;
@@ -35,14 +33,7 @@ const WHOLE: i64 = 10_000;
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "dualpi2",
     summary: "a low-latency queue for scalable traffic coupled to a Classic queue under PI2 (L4S)",
-    sources: &[
-        "RFC 9332",
-        "Linux net/sched/sch_dualpi2.c",
-        #[cfg(feature = "l4s")]
-        "RFC 9956",
-        #[cfg(feature = "l4s")]
-        "RFC 9957",
-    ],
+    sources: &["RFC 9332", "Linux net/sched/sch_dualpi2.c", "RFC 9956", "RFC 9957"],
     parameters: &[
         Parameter {
             description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
@@ -102,20 +93,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Choice("drop"),
             description: "where k p' reaches 1: both queues drop with p' squared, or p' stays at 1/k and L grows to the limit (tc overflow)",
         },
-        #[cfg(feature = "l4s")]
         Parameter {
             name: "nqb",
             kind: Kind::Boolean,
             default: Value::Boolean(false),
             description: "whether packets marked NQB (DSCP 45) wait in the L queue, whatever their ECN field (RFC 9956); those that cannot be marked are only dropped in overload",
         },
-        #[cfg(feature = "l4s")]
         protection::PROTECTION,
-        #[cfg(feature = "l4s")]
         protection::CRITICAL_DELAY,
-        #[cfg(feature = "l4s")]
         protection::CRITICAL_SCORE,
-        #[cfg(feature = "l4s")]
         protection::AGING,
     ],
     presets: &[
@@ -160,9 +146,7 @@ pub struct DualPi2<B> {
     native_above: usize,
     drops_in_overload: bool,
     scheduler: CreditScheduler,
-    #[cfg(feature = "l4s")]
     nqb: bool,
-    #[cfg(feature = "l4s")]
     protection: Option<Box<protection::Protection>>,
 }
 
@@ -191,7 +175,6 @@ impl Native {
     }
 
     /// The delay from which on it marks every packet, if it begins no earlier than at `floor`.
-    #[cfg(feature = "l4s")]
     fn certain_from(self, floor: Span) -> Span {
         match self {
             Native::Ramp { from, width } => from.max(floor) + width,
@@ -237,9 +220,7 @@ impl<B: Copy> DualPi2<B> {
             "step" => Native::Step { above: threshold },
             _ => Native::Ramp { from: threshold, width: params.span("ramp") },
         };
-        #[cfg(feature = "l4s")]
         let mut random = random;
-        #[cfg(feature = "l4s")]
         let protection = protection::Protection::new(params, native, link, &mut random).map(Box::new);
         Ok(DualPi2 {
             classic: Fifo::default(),
@@ -257,9 +238,7 @@ impl<B: Copy> DualPi2<B> {
             native_above: params.integer("native_above") as usize,
             drops_in_overload: params.choice("overload") == "drop",
             scheduler: CreditScheduler::new(params.number("classic_share"), link.packet_bytes),
-            #[cfg(feature = "l4s")]
             nqb: params.boolean("nqb"),
-            #[cfg(feature = "l4s")]
             protection,
         })
     }
@@ -267,7 +246,6 @@ impl<B: Copy> DualPi2<B> {
     /// The queue for an arriving packet, before anybody is blamed: ECT(1) and CE are L4S (RFC 9331 section 5.1).
     #[inline]
     fn identify(&self, packet: &Packet<B>) -> u8 {
-        #[cfg(feature = "l4s")]
         if self.nqb && packet.dscp == Dscp::NQB {
             return LOW;
         }
@@ -279,14 +257,13 @@ impl<B: Copy> DualPi2<B> {
 
     /// The queue for an arriving packet.
     #[inline]
-    fn classify(&mut self, packet: &Packet<B>, _now: Time) -> u8 {
+    fn classify(&mut self, packet: &Packet<B>, now: Time) -> u8 {
         let class = self.identify(packet);
-        #[cfg(feature = "l4s")]
         if let (LOW, Some(protection)) = (class, &mut self.protection) {
             let delay = protection.delay(self.low.bytes() + u64::from(packet.bytes));
             let alone = self.low.packets() < self.native_above;
             let native = if alone { 0.0 } else { self.native.probability(delay) };
-            if protection.sanctions_packet(packet, delay, native, _now) {
+            if protection.sanctions_packet(packet, delay, native, now) {
                 return CLASSIC;
             }
         }
@@ -449,7 +426,6 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         visit("delay_ms", self.controller.delay() * 1000.0);
         visit("low_packets", self.low.packets() as f64);
         visit("classic_packets", self.classic.packets() as f64);
-        #[cfg(feature = "l4s")]
         if let Some(protection) = &self.protection {
             visit("sanctions", protection.sanctions() as f64);
         }

@@ -76,8 +76,7 @@ impl<B: Copy> Fifo<B> {
     }
 
     /// Drops the packet at the head.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
-    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[inline]
     pub fn drop_head<S: Sink<B>>(&mut self, reason: DropReason, sink: &mut S) {
         if let Some(packet) = self.pop() {
             sink.dropped(&packet, reason);

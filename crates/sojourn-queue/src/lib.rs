@@ -42,11 +42,9 @@ pub mod dwrr;
 pub mod early;
 pub mod fq_codel;
 pub mod fq_pie;
-#[cfg(feature = "fq-yield")]
 pub mod fq_yield;
 pub mod framing;
 pub mod hhf;
-#[cfg(feature = "htb")]
 pub mod htb;
 pub mod pi2;
 pub mod pie;
@@ -267,7 +265,6 @@ disciplines! {
     sqf::Sqf,
     fq_codel::FqCoDel,
     fq_pie::FqPie,
-    #[cfg(feature = "fq-yield")]
     fq_yield::FqYield,
     cake::Cake,
     sfb::Sfb,
@@ -276,7 +273,6 @@ disciplines! {
     wrr::Wrr,
     dwrr::Dwrr,
     wfq::Wfq,
-    #[cfg(feature = "htb")]
     htb::Htb,
     early::Early,
 }

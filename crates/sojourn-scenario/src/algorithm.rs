@@ -104,8 +104,7 @@ fn member(
         Some(word) => match value::word(word, names.iter().copied()) {
             Ok(name) => family.member(name),
             Err(fault) => {
-                let elsewhere = word.as_text().and_then(elsewhere).unwrap_or("");
-                reporter.error(word.origin, &path, fault, names.join(", ") + elsewhere);
+                reporter.error(word.origin, &path, fault, names.join(", "));
                 None
             }
         },
@@ -114,27 +113,6 @@ fn member(
             None
         }),
     }
-}
-
-/// Where an algorithm or a medium is to be had that was left out here.
-fn elsewhere(word: &str) -> Option<&'static str> {
-    if cfg!(not(feature = "fq-yield")) && word == "fq_yield" {
-        return Some("; fq_yield runs on the command line only");
-    }
-    if cfg!(not(feature = "htb")) && word == "htb" {
-        return Some("; htb runs on the command line only");
-    }
-    if cfg!(not(feature = "htcp")) && word == "htcp" {
-        return Some("; htcp runs on the command line only");
-    }
-    if cfg!(not(feature = "proteus")) && word == "proteus_s" {
-        return Some("; proteus_s runs on the command line only");
-    }
-    if cfg!(not(feature = "scream")) && word == "scream" {
-        return Some("; scream runs on the command line only");
-    }
-    let is_left_out = cfg!(not(feature = "cell")) && sojourn_media::NAMES.contains(&word);
-    is_left_out.then_some("; cells of LTE and 5G run on the command line only")
 }
 
 /// The preset that the table asks for; an error is reported.

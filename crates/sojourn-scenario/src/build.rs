@@ -1,6 +1,5 @@
 //! Makes a [`Scenario`] from checked values.
 
-#[cfg(feature = "rledbat")]
 use crate::ReceiverControl;
 use crate::changes::{Resolved, ResolvedLink};
 use crate::fields::{Fields, Item, as_rate, as_span};
@@ -199,7 +198,6 @@ fn host_queue(host: &Fields) -> Option<HostQueue> {
 }
 
 /// Linux scales the window for the largest buffer that it may come to have, 6 MiB (`tcp_rmem`, `tcp_select_initial_window`).
-#[cfg(feature = "rledbat")]
 const USUAL_WINDOW_SCALE: u8 = 7;
 
 fn group(fields: &Fields, scenario: &Fields) -> Group {
@@ -209,7 +207,6 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         title: fields.text("title").map(str::to_owned),
         flows,
         control: fields.chosen("control").map(|chosen| chosen.params.clone()),
-        #[cfg(feature = "rledbat")]
         receiver_control: fields.chosen("receiver_control").map(|chosen| ReceiverControl {
             control: chosen.params.clone(),
             window_scale: fields.integer("window_scale").map_or(USUAL_WINDOW_SCALE, |scale| scale as u8),

@@ -10,7 +10,6 @@ use crate::{
 };
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
-#[cfg(feature = "cell")]
 use sojourn_media::cell::Quality;
 use sojourn_queue::{Dscp, Ecn};
 
@@ -259,7 +258,6 @@ fn station(station: &Station) -> Fields {
     fields.put("streams", integer(u64::from(station.streams)));
     match &station.air {
         sojourn_media::Station::Wifi(wifi) => {
-            #[cfg(feature = "minstrel")]
             if let Some(quality) = wifi.quality {
                 fields.put("snr_db", number(quality.mean_db));
                 fields.put("speed_kmh", number(quality.speed_kmh));
@@ -268,7 +266,6 @@ fn station(station: &Station) -> Fields {
             fields.put("loss", number(wifi.loss));
             fields.put("weight", number(wifi.weight));
         }
-        #[cfg(feature = "cell")]
         sojourn_media::Station::Cell(cell) => match cell.quality {
             Quality::Cqi(cqi) => fields.put("cqi", integer(u64::from(cqi))),
             Quality::Snr { mean_db, speed_kmh, shadowing_db } => {
@@ -293,7 +290,6 @@ fn group(group: &Group, scenario: &Scenario) -> Fields {
     if let Some(control) = &group.control {
         fields.put("control", params(control));
     }
-    #[cfg(feature = "rledbat")]
     if let Some(steering) = &group.receiver_control {
         fields.put("receiver_control", params(&steering.control));
         fields.put("window_scale", integer(u64::from(steering.window_scale)));
@@ -338,7 +334,6 @@ fn group(group: &Group, scenario: &Scenario) -> Fields {
         table.put("burst_least", integer(u64::from(host.burst_least)));
         table.put("pacing", word(if host.paces_all { "fq" } else { "control" }));
         table.put("receive_offload", span(host.receive_offload));
-        #[cfg(feature = "host-queue")]
         if let Some(queue) = host.queue {
             table.put("qdisc", word(queue.qdisc.name()));
             table.put("ring", integer(u64::from(queue.ring)));

@@ -289,7 +289,6 @@ pub(crate) static CONTROLS: Family = Family {
 };
 
 /// Those of them that a receiver can run: RFC 9840 is about these, and others need to know what only a sender knows.
-#[cfg(feature = "rledbat")]
 pub(crate) static RECEIVER_CONTROLS: Family = Family {
     built_in: &[&sojourn_congestion::ledbat::DESCRIPTOR, &sojourn_congestion::ledbatpp::DESCRIPTOR],
     added: None,
@@ -332,9 +331,7 @@ pub(crate) static MEDIA: Family = Family {
         &lines::DOCSIS,
         &lines::GPON,
         &sojourn_media::wifi::DESCRIPTOR,
-        #[cfg(feature = "cell")]
         &sojourn_media::cell::LTE,
-        #[cfg(feature = "cell")]
         &sojourn_media::cell::NR,
     ],
     added: None,

@@ -20,10 +20,6 @@ mod diagnostic;
 mod fields;
 mod format;
 mod node;
-#[cfg(feature = "custom-traffic")]
-mod outside;
-#[cfg(not(feature = "custom-traffic"))]
-#[path = "inside_only.rs"]
 mod outside;
 mod overrides;
 mod parse;
@@ -46,7 +42,6 @@ pub use access::{Bursts, Medium, Noise, Protection, Settings};
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use outside::CustomTraffic;
-#[cfg(feature = "custom-traffic")]
 pub use outside::{add_traffic, remove_traffic};
 pub use parse::{Loaded, read_code_point, read_quantity, read_time};
 pub use ready::{Ready, ready};
@@ -54,7 +49,6 @@ pub use reference::reference_pages;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
 pub use traffic::{Codec, Messages, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
-#[cfg(feature = "rledbat")]
 pub use types::ReceiverControl;
 pub use types::{
     Bucket, Capacity, Change, Direction, EcnRemark, Group, GroupChange, Hop, Host, HostQueue, Jitter, Link, LinkChange,

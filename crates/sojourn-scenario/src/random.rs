@@ -159,7 +159,6 @@ impl Writer<'_> {
                 entries.retain(|(name, _)| !["name", "rate", "streams"].contains(name) && !others.contains(name));
                 entries.push(("name", Written::Text(STATION.to_owned())));
                 match shared {
-                    #[cfg(feature = "minstrel")]
                     Shared::Wifi(air) if air.standard != Standard::B && self.random.chance(0.5) => {
                         entries.push(("snr_db", Written::Number(17.5)));
                         entries.push(("speed_kmh", Written::Number(3.0)));

@@ -81,7 +81,7 @@ const fn number(text: &[u8], mut place: usize) -> (u64, usize) {
     (number, place + 1)
 }
 
-/// One line for each file in `scenarios/`, but for those in cells and those over WiFi that selects its rates.
+/// One line for each file in `scenarios/`.
 static SCENARIOS: &[(&str, &str)] = scenarios! {
     "first",
     "motivating-droptail",
@@ -135,25 +135,11 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "wifi-home",
     "wifi-anomaly",
     "wifi-uploads",
-};
-
-/// Those in a cell of LTE or 5G.
-#[cfg(feature = "cell")]
-static IN_CELLS: &[(&str, &str)] = scenarios! {
     "lte-neighbour-download",
     "lte-own-download",
     "5g-uploads",
-};
-#[cfg(not(feature = "cell"))]
-static IN_CELLS: &[(&str, &str)] = &[];
-
-/// Those over WiFi that selects its rates.
-#[cfg(feature = "minstrel")]
-static WITH_SELECTED_RATES: &[(&str, &str)] = scenarios! {
     "wifi-selected-rates",
 };
-#[cfg(not(feature = "minstrel"))]
-static WITH_SELECTED_RATES: &[(&str, &str)] = &[];
 
 /// One line for each file in `scenarios/traces/`.
 static TRACES: &[(&str, &[u8])] = traces! {
@@ -164,10 +150,8 @@ static TRACES: &[(&str, &[u8])] = traces! {
 
 /// All scenarios that come with Sojourn.
 pub fn ready() -> &'static [Ready] {
-    static READY: LazyLock<Vec<Ready>> = LazyLock::new(|| {
-        let all = SCENARIOS.iter().chain(IN_CELLS).chain(WITH_SELECTED_RATES);
-        all.map(|&(name, text)| Ready { name, summary: summary(text), text }).collect()
-    });
+    static READY: LazyLock<Vec<Ready>> =
+        LazyLock::new(|| SCENARIOS.iter().map(|&(name, text)| Ready { name, summary: summary(text), text }).collect());
     &READY
 }
 

@@ -1,7 +1,6 @@
 //! What the values of a scenario must be to each other.
 
 mod access;
-#[cfg(feature = "cell")]
 mod cell;
 mod groups;
 mod links;

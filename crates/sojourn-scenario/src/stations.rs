@@ -6,7 +6,6 @@ use crate::types::is_shared;
 use crate::value;
 use sojourn_core::Rate;
 use sojourn_core::registry::{Kind, Value};
-#[cfg(feature = "cell")]
 use sojourn_media::cell;
 use sojourn_media::wifi::{self, Mode};
 use sojourn_media::{Setup, Station};
@@ -49,7 +48,6 @@ pub(crate) fn mode(station: &Fields, wifi: &wifi::Setup) -> Option<Mode> {
 }
 
 /// The channel of a station without a rate, by which one is selected.
-#[cfg(feature = "minstrel")]
 pub(crate) fn quality(station: &Fields) -> Option<wifi::Quality> {
     if station.slot("rate").is_some() {
         return None;
@@ -81,22 +79,16 @@ pub(crate) fn nominal_of_all(scenario: &Fields) -> Option<Rate> {
 pub(crate) fn in_air(station: &Fields, air: &Setup) -> Option<Station> {
     match air {
         Setup::Wifi(wifi) => Some(Station::Wifi(wifi::Station {
-            #[cfg(feature = "minstrel")]
             mode: mode(station, wifi).or_else(|| quality(station)?.best_mode(&wifi.air))?,
-            #[cfg(not(feature = "minstrel"))]
-            mode: mode(station, wifi)?,
-            #[cfg(feature = "minstrel")]
             quality: quality(station),
             loss: station.number("loss").unwrap_or(0.0),
             weight: station.number("weight").unwrap_or(1.0),
         })),
-        #[cfg(feature = "cell")]
         Setup::Cell(cell) => in_cell(station, cell).map(Station::Cell),
     }
 }
 
 /// What a station is in a cell that reaches it.
-#[cfg(feature = "cell")]
 pub(crate) fn in_cell(station: &Fields, cell: &cell::Setup) -> Option<cell::Station> {
     let quality = match station.integer("cqi") {
         Some(cqi) => cell::Quality::Cqi(cqi as u8),

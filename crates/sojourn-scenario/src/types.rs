@@ -516,7 +516,6 @@ impl Direction {
 }
 
 /// What a receiver steers its sender by (RFC 9840).
-#[cfg(feature = "rledbat")]
 #[derive(Clone, Debug)]
 pub struct ReceiverControl {
     /// The control whose window it grants.
@@ -538,7 +537,6 @@ pub struct Group {
     /// The congestion control; `None` for traffic that does not respond to congestion.
     pub control: Option<Params>,
     /// What the receiver runs to steer the sender; nothing where absent.
-    #[cfg(feature = "rledbat")]
     pub receiver_control: Option<ReceiverControl>,
     /// Options of sender and receiver (`sojourn_transport::DESCRIPTOR`).
     pub transport: Params,

@@ -62,7 +62,7 @@ impl Agenda {
     }
 
     /// The timer that is due next goes off; its owner.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub fn take_timer(&mut self) -> u32 {
         self.timers.take()
     }
@@ -75,7 +75,7 @@ impl Agenda {
     }
 
     /// Adds a timer for `owner`.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub fn add_timer(&mut self, owner: u32, time: Time) {
         self.timers.add(owner, time);
     }

@@ -117,7 +117,6 @@ impl Air {
     }
 
     /// How long the medium has been in use.
-    #[cfg(feature = "phases")]
     pub fn busy(&self) -> Span {
         self.medium.busy()
     }

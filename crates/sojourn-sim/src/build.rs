@@ -12,7 +12,6 @@ use crate::link::{Link, Service, Shared, Special};
 use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
-#[cfg(feature = "phases")]
 use crate::phases::Phases;
 use crate::runs::Wanted;
 use crate::series::Recorder;
@@ -24,7 +23,6 @@ use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_media::{Device, Medium};
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
-#[cfg(feature = "rledbat")]
 use sojourn_scenario::ReceiverControl;
 use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
@@ -76,7 +74,6 @@ struct Builder<'a> {
     lines: Vec<Line>,
     /// Lines that flows share, by where packets travel and how long.
     shared: HashMap<(Travel, Span), usize>,
-    #[cfg(feature = "host-queue")]
     devices: Vec<crate::device::Device>,
     answering: Answering,
     /// The first link of each direction, where there is one.
@@ -113,7 +110,6 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         links: Vec::new(),
         lines: Vec::new(),
         shared: HashMap::new(),
-        #[cfg(feature = "host-queue")]
         devices: Vec::new(),
         answering: Answering::new(scenario, events),
         entrances: [None; 2],
@@ -123,7 +119,6 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
     builder.entrances = builder.chain_links();
     let mut flows = builder.flows();
     builder.drop_unused_lines(&mut flows);
-    #[cfg(feature = "host-queue")]
     let devices = std::mem::take(&mut builder.devices);
     let Builder { mut links, lines, .. } = builder;
     if events == Events::Fused {
@@ -167,11 +162,9 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         lines: Lines::new(lines),
         flows,
         groups,
-        #[cfg(feature = "host-queue")]
         devices,
         air,
         recorder,
-        #[cfg(feature = "phases")]
         phases: Phases::new(scenario),
         measuring: false,
     }
@@ -328,7 +321,6 @@ impl Builder<'_> {
             self.lines.push(Line::access(rate, LineEnd::Network(group.direction)));
             self.lines.len() - 1
         });
-        #[cfg(feature = "host-queue")]
         let device = self.device(group, place, options);
         let stream = |name: &str| self.stream(&format!("group.{}.{}.{name}", group.name, place.index));
         let about = Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group) };
@@ -347,11 +339,7 @@ impl Builder<'_> {
                 lines: lines.map(|line| line as u32),
                 access: access.map(|line| line as u32).into(),
                 host: group.host.map(|host| {
-                    Box::new(InHost {
-                        small: SmallQueue::new(host.small_queue, host.small_queue_packets),
-                        #[cfg(feature = "host-queue")]
-                        device,
-                    })
+                    Box::new(InHost { small: SmallQueue::new(host.small_queue, host.small_queue_packets), device })
                 }),
                 dies_past: self.dies_past(group, place.index).map(|link| link as u32).into(),
                 key: flow_key(group, place, &endpoints),
@@ -420,7 +408,6 @@ impl Builder<'_> {
     }
 
     /// The queue of the host of the flow at `place`, where it has one.
-    #[cfg(feature = "host-queue")]
     fn device(&mut self, group: &Group, place: &FlowPlace, options: &Options) -> Option<usize> {
         let (queue, rate) = group.host.and_then(|host| host.queue).zip(group.access_rate)?;
         let packet_bytes = options.payload_bytes + header_bytes(group, options);
@@ -482,7 +469,6 @@ const MAX_GATHERED: u32 = 45;
 pub struct Dialer {
     options: Options,
     control: Option<Params>,
-    #[cfg(feature = "rledbat")]
     receiver_control: Option<ReceiverControl>,
     host: Option<scenario::Host>,
     /// Whether the application writes messages.
@@ -497,7 +483,6 @@ impl Dialer {
         Dialer {
             options: options.clone(),
             control: group.control.clone(),
-            #[cfg(feature = "rledbat")]
             receiver_control: group.receiver_control.clone(),
             host: group.host,
             messages: matches!(group.traffic, Traffic::Messages(_)),
@@ -537,7 +522,6 @@ impl Dialer {
                 receiver = receiver.with_offload(host.receive_offload, host.burst.max(MAX_GATHERED));
             }
         }
-        #[cfg(feature = "rledbat")]
         if let Some(ReceiverControl { control, window_scale }) = &self.receiver_control {
             let control = AnyControl::build(control, &options.path(), stream("receiver-control"));
             let control = control.expect("the scenario's parameters were checked");

@@ -1,6 +1,5 @@
 //! What is seen at both ends of the flows' ways, where somebody wants to know.
 
-#[cfg(feature = "delays")]
 mod delays;
 
 use crate::Packet;
@@ -12,28 +11,21 @@ use sojourn_core::Time;
 #[derive(Debug)]
 pub struct Ends {
     rows: Option<PacketLog>,
-    #[cfg(feature = "delays")]
     delays: Option<delays::Delays>,
 }
 
 impl Ends {
     /// What `wanted` asks for of `connections` connections; nothing where it asks for none of it.
-    pub fn new(wanted: &Wanted, _connections: usize) -> Option<Ends> {
+    pub fn new(wanted: &Wanted, connections: usize) -> Option<Ends> {
         let ends = Ends {
             rows: wanted.packets.then(PacketLog::default),
-            #[cfg(feature = "delays")]
-            delays: wanted.delays.then(|| delays::Delays::new(_connections)),
+            delays: wanted.delays.then(|| delays::Delays::new(connections)),
         };
-        #[cfg(feature = "delays")]
-        let wants_delays = wanted.delays;
-        #[cfg(not(feature = "delays"))]
-        let wants_delays = false;
-        (wanted.packets || wants_delays).then_some(ends)
+        (wanted.packets || wanted.delays).then_some(ends)
     }
 
     /// The warm-up is over.
     pub fn begin_measuring(&mut self) {
-        #[cfg(feature = "delays")]
         if let Some(delays) = &mut self.delays {
             delays.begin_measuring();
         }
@@ -45,7 +37,6 @@ impl Ends {
         if let Some(rows) = &mut self.rows {
             rows.add_sent(packet, now);
         }
-        #[cfg(feature = "delays")]
         if let Some(delays) = &mut self.delays {
             delays.on_sent(packet, now);
         }
@@ -53,10 +44,9 @@ impl Ends {
 
     /// The receiver of `connection`, which is one to `port`, asks for data.
     #[cold]
-    pub fn add_request(&mut self, _connection: usize, _port: u16, _now: Time) {
-        #[cfg(feature = "delays")]
+    pub fn add_request(&mut self, connection: usize, port: u16, now: Time) {
         if let Some(delays) = &mut self.delays {
-            delays.on_request(_connection, _port, _now);
+            delays.on_request(connection, port, now);
         }
     }
 
@@ -66,14 +56,12 @@ impl Ends {
         if let Some(rows) = &mut self.rows {
             rows.add_received(packet, now);
         }
-        #[cfg(feature = "delays")]
         if let Some(delays) = &mut self.delays {
             delays.on_received(packet, now);
         }
     }
 
     /// One-way delays, where they were wanted.
-    #[cfg(feature = "delays")]
     pub fn delays(&self) -> Option<&delays::Delays> {
         self.delays.as_ref()
     }

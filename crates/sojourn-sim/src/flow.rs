@@ -5,7 +5,6 @@ use crate::times::Coarse;
 use sojourn_core::{Optional, Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::{Direction, Traffic};
-#[cfg(feature = "delays")]
 use sojourn_traffic::TrainEnd;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
@@ -91,7 +90,6 @@ pub struct InHost {
     /// What waits of it.
     pub small: SmallQueue,
     /// The host's queue before its network card, where it has one.
-    #[cfg(feature = "host-queue")]
     pub device: Option<usize>,
 }
 
@@ -120,7 +118,6 @@ pub enum Listener {
     /// The receiving end of a call.
     Call(Call),
     /// That of trains.
-    #[cfg(feature = "delays")]
     Trains(TrainEnd),
 }
 
@@ -129,21 +126,19 @@ impl Listener {
     pub fn new(traffic: &Traffic) -> Option<Box<Listener>> {
         match traffic {
             Traffic::Voip(voip) => Some(Box::new(Listener::Call(Call::new(voip)))),
-            #[cfg(feature = "delays")]
             Traffic::Train(train) => Some(Box::new(Listener::Trains(TrainEnd::new(train)))),
             _ => None,
         }
     }
 
     /// Packet `number` has arrived, `delay` after it was sent. The time to record: its own, or that of its train.
-    pub fn on_packet(&mut self, _number: u32, delay: Span) -> Option<Span> {
+    pub fn on_packet(&mut self, number: u32, delay: Span) -> Option<Span> {
         match self {
             Listener::Call(call) => {
                 call.on_packet(delay);
                 Some(delay)
             }
-            #[cfg(feature = "delays")]
-            Listener::Trains(end) => end.on_packet(_number, delay),
+            Listener::Trains(end) => end.on_packet(number, delay),
         }
     }
 
@@ -151,7 +146,6 @@ impl Listener {
     pub fn begin_measuring(&mut self) {
         match self {
             Listener::Call(call) => call.begin_measuring(),
-            #[cfg(feature = "delays")]
             Listener::Trains(end) => end.begin_measuring(),
         }
     }
@@ -306,7 +300,7 @@ pub fn is_data(segment: &Segment) -> bool {
 
 impl Flow {
     /// A packet of `bytes` that carries `body`, addressed from sender to receiver.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn packet(&mut self, id: u32, body: Segment, bytes: u32, ecn: Ecn) -> Packet {
         self.counts.entered += 1;
         self.counts.sent += u64::from(is_data(&body));
@@ -314,7 +308,7 @@ impl Flow {
     }
 
     /// The packet that carries `segment` with `payload_bytes` from receiver to sender.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn packet_back(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
         let bytes = self.header_bytes + segment.option_bytes() + payload_bytes;
         let packet = self.packet(id, segment, bytes, Ecn::NotEct);
@@ -322,7 +316,7 @@ impl Flow {
     }
 
     /// The packet that carries what is sent `now`, which reports nothing and so has no options.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn packet_out(&mut self, id: u32, next: Outgoing, now: Time) -> Packet {
         let Outgoing { kind, number, payload_bytes, ecn, flags, echo_nanos } = next;
         let sack = [Block::default(); MAX_BLOCKS];
@@ -331,13 +325,13 @@ impl Flow {
     }
 
     /// The link at which packets that travel in `direction` enter the network, and the line where there is none.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn way_in(&self, direction: Direction) -> (Option<usize>, usize) {
         (self.entrances[direction as usize].get().map(|link| link as usize), self.line(direction))
     }
 
     /// The line behind the last link for packets that travel in `direction`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn line(&self, direction: Direction) -> usize {
         self.lines[direction as usize] as usize
     }
@@ -346,13 +340,11 @@ impl Flow {
     pub fn call(&self) -> Option<&Call> {
         match self.listener.as_deref()? {
             Listener::Call(call) => Some(call),
-            #[cfg(feature = "delays")]
             Listener::Trains(_) => None,
         }
     }
 
     /// Who listens, where it sends trains.
-    #[cfg(feature = "delays")]
     pub fn trains(&self) -> Option<&TrainEnd> {
         match self.listener.as_deref()? {
             Listener::Trains(end) => Some(end),
@@ -361,7 +353,7 @@ impl Flow {
     }
 
     /// One of its data packets has left the queue of its direction's main link after `sojourn`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn note_sojourn(&mut self, sojourn: Span) {
         self.sojourn.get_or_insert_default().record(sojourn);
     }
@@ -376,7 +368,7 @@ impl Flow {
     }
 
     /// The receiver gets a data packet at `at`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn receive(&mut self, packet: &Packet, at: Time) -> Arrival {
         let payload_bytes = packet.bytes - self.header_bytes;
         let receiver = self.receiver();
@@ -390,7 +382,7 @@ impl Flow {
 
     /// The receiver gets a packet at `at`, and `now` its answer is at the sender, where that says no more than every
     /// acknowledgement does; `None` where it may say more, and nothing has changed.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn take_round(&mut self, packet: &Packet, at: Time, now: Time) -> Option<Heard> {
         if packet.body.kind != SegmentKind::Data {
             return None;
@@ -408,7 +400,7 @@ impl Flow {
     }
 
     /// The receiver gets a packet at `at` that it answers at once, on a way on which nothing can delay the answer.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn answer(&mut self, packet: &Packet, at: Time) -> Arrival {
         self.counts.left += 1;
         self.counts.entered += 1;
@@ -505,13 +497,13 @@ impl Flow {
     }
 
     /// When its timer must go off.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub fn deadline(&self, now: Time) -> Time {
         self.deadline_of_sender(now).min(self.deadline_of_others())
     }
 
     /// The same for its sender, where it has a transport.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub fn deadline_of_sender(&self, now: Time) -> Time {
         match &self.endpoints {
             Endpoints::Transport(sender, _) => sender.deadline(now),
@@ -520,7 +512,7 @@ impl Flow {
     }
 
     /// The same for all others.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub fn deadline_of_others(&self) -> Time {
         let endpoints = match &self.endpoints {
             Endpoints::Transport(_, receiver) => receiver.deadline(),

@@ -13,7 +13,6 @@ mod air;
 mod build;
 mod changes;
 mod clock;
-#[cfg(feature = "host-queue")]
 mod device;
 mod ends;
 mod flow;
@@ -25,7 +24,6 @@ mod meter;
 mod noise;
 mod opportunities;
 mod packets;
-#[cfg(feature = "phases")]
 mod phases;
 mod record;
 mod runs;
@@ -38,13 +36,11 @@ mod world;
 
 pub use build::{BOTTLENECK, named_links};
 pub use packets::{PacketEvent, PacketLog, PacketRow};
-#[cfg(feature = "delays")]
 pub use record::TrainRecord;
 pub use record::{
     AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs,
     Record, StationRecord, VideoRecord, VoipRecord,
 };
-#[cfg(feature = "phases")]
 pub use record::{Mean, PhaseGroupRecord, PhaseLinkRecord, PhaseRecord};
 pub use runs::{Monitor, Outcome, Stopped, Wanted, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};

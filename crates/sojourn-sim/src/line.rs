@@ -170,7 +170,7 @@ impl Lines {
     }
 
     /// A packet enters `line`; whether it is the next to arrive.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn push(&mut self, line: usize, packet: &Packet, now: Time) -> bool {
         let end = &mut self.lines[line];
         let constant = matches!(end.kind, Kind::Constant);

@@ -9,7 +9,6 @@ pub use special::Special;
 use crate::Packet;
 use crate::flow::{Flow, is_data};
 use crate::meter::Meter;
-#[cfg(feature = "phases")]
 use crate::meter::Reading;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketEvent;
@@ -198,7 +197,7 @@ impl Link {
     }
 
     /// A packet arrives at the queue.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn arrive(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         if self.special.is_some() {
             return self.arrive_specially(packet, flows, now);
@@ -220,7 +219,7 @@ impl Link {
     }
 
     /// A packet has arrived as the queue is to see it.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn admit(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
         self.meter.arrived(packet.bytes);
@@ -260,14 +259,14 @@ impl Link {
     }
 
     /// The wire is free: puts the next packet on it. When the agenda has to be told that it is due, where it has to be.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn serve_next(&mut self, flows: &mut [Flow], now: Time) -> Option<Time> {
         let next = self.serve(flows, now);
         self.lag.as_mut().map_or(Some(next), |lag| lag.set(next))
     }
 
     /// The wire is free: puts the next packet on it. The time at which it is sent, or at which to try again.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
         self.meter.pass(now);
         if let Some(special) = &mut self.special
@@ -325,7 +324,6 @@ impl Link {
     }
 
     /// What the instruments read at `now`, up to which they have been brought.
-    #[cfg(feature = "phases")]
     pub fn reading(&self, now: Time) -> Reading {
         self.meter.reading(self.partial_bytes(now))
     }
@@ -339,7 +337,7 @@ impl Link {
     }
 
     /// What is on the wire has been sent.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn finish(&mut self) {
         self.is_sending = false;
         self.meter.totals.sent_bytes += u64::from(self.wire_bytes);
@@ -451,7 +449,7 @@ impl Link {
 }
 
 /// A packet has left the queue of a main link.
-#[cfg_attr(not(target_family = "wasm"), inline(always))]
+#[inline(always)]
 fn note_sojourn(packet: &Packet, sojourn: Span, flows: &mut [Flow]) {
     if is_data(&packet.body) {
         flows[packet.flow as usize].note_sojourn(sojourn);

@@ -2,7 +2,6 @@
 
 use crate::Packet;
 use crate::record::{ClassRecord, LinkRecord, MeanMax, QueueMs};
-#[cfg(feature = "phases")]
 use crate::record::{Mean, Milliseconds, PhaseLinkRecord};
 use crate::times::Times;
 use sojourn_core::{Span, Time};
@@ -100,7 +99,7 @@ impl Meter {
     }
 
     /// A packet arrives, and waits unless it is [dropped](Meter::dropped).
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn arrived(&mut self, bytes: u32) {
         self.totals.arrivals += 1;
         self.waiting.packets += 1;
@@ -136,7 +135,7 @@ impl Meter {
     }
 
     /// A packet does not wait any more.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn gone(&mut self, bytes: u32) {
         self.waiting.packets -= 1;
         self.waiting.bytes -= u64::from(bytes);
@@ -158,7 +157,7 @@ impl Meter {
     }
 
     /// `packet` leaves the queue after `sojourn`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn departed(&mut self, packet: &Packet, sojourn: Span) {
         if let Some(class) = self.classes.of(packet) {
             class.departed(sojourn);
@@ -183,7 +182,6 @@ impl Meter {
     }
 
     /// What it reads, with `partial_bytes` of the packet on the wire sent.
-    #[cfg(feature = "phases")]
     pub fn reading(&self, partial_bytes: f64) -> Reading {
         Reading { totals: self.totals, partial_bytes, sojourn: self.sojourn.clone() }
     }
@@ -211,7 +209,6 @@ impl Meter {
 }
 
 /// What a link's instruments read at an instant, or what they measured between two readings.
-#[cfg(feature = "phases")]
 #[derive(Clone, Default, Debug)]
 pub struct Reading {
     /// Everything that only grows.
@@ -222,7 +219,6 @@ pub struct Reading {
     pub sojourn: Times,
 }
 
-#[cfg(feature = "phases")]
 impl Reading {
     /// Adds what was measured between two readings, which have no end of the warm-up between them.
     pub fn add_since(&mut self, later: &Reading, earlier: &Reading) {
@@ -321,7 +317,6 @@ impl ClassMeter {
     }
 }
 
-#[cfg(feature = "phases")]
 impl std::ops::Add for Totals {
     type Output = Totals;
 

@@ -36,7 +36,6 @@ pub struct Record {
     /// Groups by name.
     pub groups: BTreeMap<String, GroupRecord>,
     /// Phases by name, where there are any.
-    #[cfg(feature = "phases")]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, PhaseRecord>,
     /// Flows, in the order of groups and indices.
@@ -46,7 +45,6 @@ pub struct Record {
 }
 
 /// What was measured in a phase, in all its windows together.
-#[cfg(feature = "phases")]
 #[derive(Clone, Serialize, Debug)]
 #[non_exhaustive]
 pub struct PhaseRecord {
@@ -68,7 +66,6 @@ pub struct PhaseRecord {
 }
 
 /// What was measured at a link in a phase.
-#[cfg(feature = "phases")]
 #[derive(Clone, Serialize, Debug)]
 #[non_exhaustive]
 pub struct PhaseLinkRecord {
@@ -91,7 +88,6 @@ pub struct PhaseLinkRecord {
 }
 
 /// What was measured of a group in a phase.
-#[cfg(feature = "phases")]
 #[derive(Clone, Serialize, Debug)]
 #[non_exhaustive]
 pub struct PhaseGroupRecord {
@@ -201,7 +197,6 @@ pub struct ClassRecord {
 }
 
 /// A time average.
-#[cfg(feature = "phases")]
 #[derive(Clone, Copy, Serialize, Debug)]
 #[non_exhaustive]
 pub struct Mean {
@@ -310,16 +305,13 @@ pub struct GroupRecord {
     /// Sojourn times of its data packets in the queue of their direction's main link.
     pub queue_ms: QueueMs,
     /// One-way delays of its data packets from host to host, where they were wanted.
-    #[cfg(feature = "delays")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<DelayMs>,
     /// How much longer than the shortest of their flow these are (RFC 5481's packet delay variation).
-    #[cfg(feature = "delays")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pdv_ms: Option<QueueMs>,
     /// From the first packet of a connection, or the request for an object, to the first byte of data, where delays were
     /// wanted.
-    #[cfg(feature = "delays")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_ms: Option<Fct>,
     /// Completion times, where its transfers end.
@@ -341,7 +333,6 @@ pub struct GroupRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipRecord>,
     /// How its trains arrived, where it sends some.
-    #[cfg(feature = "delays")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<TrainRecord>,
     /// Quality of its streams of video, where it has some.
@@ -380,7 +371,6 @@ pub struct VoipRecord {
 }
 
 /// What was measured of trains of packets.
-#[cfg(feature = "delays")]
 #[derive(Clone, Copy, Serialize, Debug)]
 #[non_exhaustive]
 pub struct TrainRecord {
@@ -500,7 +490,6 @@ impl Milliseconds {
     }
 }
 
-#[cfg(feature = "delays")]
 impl DelayMs {
     /// The distribution `times`, with its exact sum and bounds.
     pub fn new(times: &Times, sum_nanos: u128, min: Span, max: Span) -> DelayMs {

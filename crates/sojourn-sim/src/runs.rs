@@ -23,7 +23,6 @@ pub struct Wanted {
     /// A row for each transfer that ended.
     pub transfers: bool,
     /// In the record, the one-way delays and start-up times of every group.
-    #[cfg(feature = "delays")]
     pub delays: bool,
 }
 

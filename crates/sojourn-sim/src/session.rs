@@ -74,7 +74,6 @@ impl<S: Borrow<Scenario>> Session<S> {
         if !self.world.measuring && until >= warmup {
             self.process(warmup, monitor)?;
             self.world.begin_measuring();
-            #[cfg(feature = "phases")]
             self.world.turn_phases();
         }
         self.process(until, monitor)
@@ -130,7 +129,6 @@ impl<S: Borrow<Scenario>> Session<S> {
             if reached && self.world.now == bin_end {
                 self.end_bin();
             }
-            #[cfg(feature = "phases")]
             if reached && self.world.now == phase_at {
                 self.world.turn_phases();
             }
@@ -143,15 +141,8 @@ impl<S: Borrow<Scenario>> Session<S> {
     }
 
     /// When the next window of a phase begins or ends, in the measured part of the run.
-    #[cfg(feature = "phases")]
     fn phase_at(&mut self) -> Time {
         if self.world.measuring { self.world.phases.next() } else { Time::NEVER }
-    }
-
-    /// Without phases there is none.
-    #[cfg(not(feature = "phases"))]
-    fn phase_at(&mut self) -> Time {
-        Time::NEVER
     }
 
     /// Reads all instruments; the present bin of the series ends.

@@ -2,27 +2,21 @@
 
 use crate::build::{BOTTLENECK, named_links};
 use crate::changes::{changes_capacity, of_link};
-#[cfg(feature = "delays")]
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, Flow, by_flow};
-#[cfg(feature = "phases")]
 use crate::meter::Reading;
 use crate::opportunities::Opportunities;
-#[cfg(feature = "phases")]
 use crate::phases::{Counted, Instruments};
-#[cfg(feature = "delays")]
 use crate::record::TrainRecord;
 use crate::record::{
     Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, StationRecord, VideoRecord,
     VoipRecord, jain,
 };
-#[cfg(feature = "phases")]
 use crate::record::{PhaseGroupRecord, PhaseRecord};
 use crate::times::{Coarse, Times};
 use crate::world::World;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
-#[cfg(feature = "phases")]
 use sojourn_scenario::{Group, Phase};
 use sojourn_traffic::voip;
 use std::collections::BTreeMap;
@@ -52,7 +46,6 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
         groups: (0..scenario.groups.len())
             .map(|index| (scenario.groups[index].name.clone(), group_record(scenario, world, index)))
             .collect(),
-        #[cfg(feature = "phases")]
         phases: phases(scenario, world),
         jain_all: jain(flows.iter().map(|flow| flow.goodput_mbps)),
         flows,
@@ -61,13 +54,11 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
 }
 
 /// What was measured in each phase.
-#[cfg(feature = "phases")]
 fn phases(scenario: &Scenario, world: &World) -> BTreeMap<String, PhaseRecord> {
     let all = scenario.phases.iter().zip(world.phases.measured());
     all.map(|(phase, measured)| (phase.name.clone(), phase_record(scenario, phase, measured))).collect()
 }
 
-#[cfg(feature = "phases")]
 fn phase_record(scenario: &Scenario, phase: &Phase, measured: &Instruments) -> PhaseRecord {
     let windows: Vec<_> = phase.windows(scenario.duration).collect();
     let time = windows.iter().fold(Span::ZERO, |sum, &(from, to)| sum + (to - from));
@@ -243,7 +234,6 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
     flows.iter().filter_map(|flow| flow.sojourn.as_ref()).for_each(|own| sojourn.add(own));
     let acks = since(|counts| counts.entered) - sent - since(|counts| counts.others);
     let connects = flows.iter().all(|flow| matches!(flow.endpoints, Endpoints::Transport(..)));
-    #[cfg(feature = "delays")]
     let delays = world.ends.as_ref().and_then(Ends::delays).map(|delays| delays.of_group(flows));
     GroupRecord {
         share: (all_bytes > 0).then(|| bytes as f64 / all_bytes as f64),
@@ -252,11 +242,8 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         mark_rate: rate(since(|counts| counts.marks)),
         ack_drop_rate: (connects && acks > 0).then(|| since(|counts| counts.lost_acks) as f64 / acks as f64),
         syn_drops: connects.then(|| since(|counts| counts.lost_syns)),
-        #[cfg(feature = "delays")]
         delay_ms: delays.as_ref().map(|delays| delays.delay_ms),
-        #[cfg(feature = "delays")]
         pdv_ms: delays.as_ref().map(|delays| delays.pdv_ms),
-        #[cfg(feature = "delays")]
         startup_ms: delays.and_then(|delays| delays.startup_ms),
         retransmissions: senders(&|flow| Some(flow.sender_since()?.retransmissions)),
         timeouts: senders(&|flow| Some(flow.sender_since()?.timeouts)),
@@ -270,7 +257,6 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
             .then_some(meter.waited),
         padding: padding_record(flows, sent, measured),
         voip: voip_record(flows, &meter.delay),
-        #[cfg(feature = "delays")]
         train: train_record(flows, &meter.delay),
         video: video_record(flows, world.now),
     }
@@ -300,7 +286,6 @@ fn voip_record(flows: &[Flow], delay: &Times) -> Option<VoipRecord> {
     Some(VoipRecord::new(&tally, delay, mean, flows.iter().map(lost).sum(), &ratings))
 }
 
-#[cfg(feature = "delays")]
 fn train_record(flows: &[Flow], time: &Times) -> Option<TrainRecord> {
     let mut ends = flows.iter().filter_map(Flow::trains);
     let first = ends.next()?;

@@ -30,7 +30,6 @@ impl<Count: Copy + Default + Into<u64>, const GRAIN: usize> Buckets<Count, GRAIN
     }
 
     /// The count of `bucket`, where it may never have been hit.
-    #[cfg(feature = "phases")]
     fn get(&self, bucket: usize) -> Count {
         self.counts.get(bucket.wrapping_sub(self.first)).copied().unwrap_or_default()
     }
@@ -124,7 +123,6 @@ impl Times {
     }
 
     /// Adds all times of another distribution, each less `by`, than which none of them is shorter.
-    #[cfg(feature = "delays")]
     pub fn add_less(&mut self, other: &Times, by: Span) {
         for (own, &count) in (other.buckets.first..).zip(&other.buckets.counts).filter(|(_, count)| **count > 0) {
             let time = middle(own).saturating_sub(by.as_nanos());
@@ -134,7 +132,6 @@ impl Times {
     }
 
     /// Adds the times that `later` has and `earlier`, the same distribution before, did not have.
-    #[cfg(feature = "phases")]
     pub fn add_since(&mut self, later: &Times, earlier: &Times) {
         for (bucket, &count) in (later.buckets.first..).zip(&later.buckets.counts) {
             let more = count - earlier.buckets.get(bucket);

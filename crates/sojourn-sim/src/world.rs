@@ -1,6 +1,6 @@
 //! The simulated world of one run: the event loop, and the way of a packet through links and lines.
 //!
-//! Functions on the usual way of a packet become one piece of code, but not in the browser's page, which is compiled for size.
+//! Functions that every packet passes are inlined into one piece of code.
 
 mod applications;
 mod ends;
@@ -16,7 +16,6 @@ use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::line::{LineEnd, Lines};
 use crate::link::Link;
-#[cfg(feature = "phases")]
 use crate::phases::Phases;
 use crate::series::Recorder;
 use sojourn_core::{Span, Time};
@@ -38,7 +37,6 @@ pub struct World {
     /// The instruments of each group.
     pub groups: Vec<GroupMeter>,
     /// The queues of hosts before their network cards, where they have any.
-    #[cfg(feature = "host-queue")]
     pub devices: Vec<crate::device::Device>,
     /// The medium that the bottleneck shares with stations, where it does.
     pub air: Option<Box<Air>>,
@@ -51,7 +49,6 @@ pub struct World {
     /// Pending events: a slot for each link, each line and the air; timers of flows, then of disciplines, then of network cards.
     pub agenda: Agenda,
     /// Parts of the run that have results of their own.
-    #[cfg(feature = "phases")]
     pub phases: Phases,
     /// Whether the warm-up is over.
     pub measuring: bool,
@@ -118,10 +115,7 @@ impl World {
             match owner.checked_sub(self.flows.len()) {
                 None => self.on_timer(owner),
                 Some(link) if link < links => self.on_discipline(link),
-                Some(_device) => {
-                    #[cfg(feature = "host-queue")]
-                    self.on_card_reports(_device - links);
-                }
+                Some(device) => self.on_card_reports(device - links),
             }
         }
     }
@@ -139,7 +133,7 @@ impl World {
     }
 
     /// Serves a link that may lag as it should have been up to `until`, that instant included.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn catch_up(&mut self, index: usize, until: Time) {
         while let Some(at) = self.links[index].lag.as_ref().and_then(|lag| lag.due(until)) {
             self.on_sent(index, at);
@@ -147,7 +141,7 @@ impl World {
     }
 
     /// A link has sent a packet, or its discipline wants to be asked again.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn on_sent(&mut self, index: usize, at: Time) {
         self.events += 1;
         let first_line_slot = self.line_slot(0);
@@ -181,7 +175,7 @@ impl World {
         self.serve(index, at);
     }
 
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn serve(&mut self, index: usize, at: Time) {
         if self.links[index].shared.is_some() {
             return self.serve_shared(index, at);
@@ -243,7 +237,7 @@ impl World {
     }
 
     /// The packet that has reached the end of a line.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn leave_line(&mut self, index: usize) -> Packet {
         let packet = *self.lines.first(index);
         self.forget_first(index);
@@ -251,7 +245,7 @@ impl World {
     }
 
     /// The first packet of a line has been dealt with.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn forget_first(&mut self, index: usize) {
         let next = self.lines.remove_first(index);
         self.agenda.set(self.line_slot(index), next);
@@ -275,7 +269,7 @@ impl World {
     }
 
     /// A packet has been sent by a link and not lost: the link's own delay, and on.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn leave_link(&mut self, index: usize, packet: &Packet, at: Time) {
         let link = &self.links[index];
         let Some(line) = link.line else { return self.go_on(index, packet, at) };
@@ -286,7 +280,7 @@ impl World {
     }
 
     /// A packet is past a link: to the next one, or down the flow's own line.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn go_on(&mut self, index: usize, packet: &Packet, at: Time) {
         if packet.body.kind == SegmentKind::Datagram && self.dies(index, packet) {
             return;
@@ -306,7 +300,7 @@ impl World {
         dies
     }
 
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn enter_line(&mut self, index: usize, packet: &Packet, at: Time) {
         if self.lines.push(index, packet, at) {
             self.agenda.set(self.line_slot(index), self.lines.next_time(index));
@@ -314,7 +308,7 @@ impl World {
     }
 
     /// A packet enters the network at the link `entrance`, or where there is none goes down `line`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn enter(&mut self, entrance: Option<usize>, line: usize, packet: &Packet) {
         match entrance {
             Some(link) => self.arrive(link, packet, self.now),

@@ -11,7 +11,6 @@
 struct Readme;
 
 mod bulk;
-#[cfg(feature = "custom-traffic")]
 pub mod custom;
 mod datagrams;
 pub mod e_model;
@@ -179,7 +178,6 @@ kinds! {
     Video(Box<Video>),
     Transfers(Box<Transfers>),
     Web(Box<Web>),
-    #[cfg(feature = "custom-traffic")]
     Custom(Box<custom::Custom>),
 }
 
@@ -217,12 +215,9 @@ fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Str
         Traffic::Video(video) => {
             AnyActivity::Video(Box::new(Video::new(video.clone(), about.payload_bytes, about.request)))
         }
-        #[cfg(feature = "custom-traffic")]
         Traffic::Custom(params) => {
             AnyActivity::Custom(Box::new(custom::Custom::new(params, traffic.connections(), about, &stream)))
         }
-        #[cfg(not(feature = "custom-traffic"))]
-        Traffic::Custom(never) => match *never {},
     }
 }
 
@@ -256,12 +251,9 @@ impl Application {
 
     /// Says whose it is, for the messages of one from outside; `whose` is only asked for there.
     pub fn belongs_to(&mut self, whose: impl FnOnce() -> String) {
-        #[cfg(feature = "custom-traffic")]
         if let AnyActivity::Custom(custom) = &mut self.activity {
             custom.belongs_to(whose());
         }
-        #[cfg(not(feature = "custom-traffic"))]
-        drop(whose);
     }
 
     /// Its stream of video, where it is one.

@@ -4,13 +4,9 @@
 //! Neither end sends ECN-capable acknowledgements, so that only data segments count. The tests of the path are left out: for
 //! cleared flags and counters, and for packets with the option that never arrive. Nothing on a simulated path does that.
 
-#[cfg(feature = "l4s")]
-mod counts;
-#[cfg(not(feature = "l4s"))]
-#[path = "accecn/absent.rs"]
 mod counts;
 
-pub(crate) use counts::{Counts, Decoder, Held};
+pub(crate) use counts::{Counts, Decoder};
 
 use crate::segment::EcnFlags;
 

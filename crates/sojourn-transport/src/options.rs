@@ -22,7 +22,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RFC 7323",
         "RFC 3168",
         "RFC 8257",
-        #[cfg(feature = "l4s")]
         "RFC 9768",
         "RFC 6928",
         "RFC 3522",
@@ -231,14 +230,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Choice("classic"),
             description: FEEDBACK_MEANS,
         },
-        #[cfg(feature = "l4s")]
         Parameter {
             name: "accecn_option",
             kind: Kind::Boolean,
             default: Value::Boolean(true),
             description: "with accecn: acknowledgements of new marks or data also carry counters of bytes, which tell how often the count modulo 8 went round where acknowledgements are lost; 8 B each, and then two SACK blocks at most",
         },
-        #[cfg(feature = "l4s")]
         Parameter {
             name: "peer_ecn",
             kind: Kind::Choice(&["accecn", "classic", "none"]),
@@ -362,15 +359,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-#[cfg(feature = "l4s")]
 const FEEDBACK: &[&str] = &["classic", "accurate", "accecn"];
-#[cfg(not(feature = "l4s"))]
-const FEEDBACK: &[&str] = &["classic", "accurate"];
 
-#[cfg(feature = "l4s")]
 const FEEDBACK_MEANS: &str = "what the receiver echoes: a mark on every acknowledgement until the sender has reduced its window (classic, RFC 3168), or on each acknowledgement whether its segments were marked, changes being acknowledged at once (accurate, RFC 8257), which dctcp needs; or on every acknowledgement how many packets were marked so far, modulo 8 (accecn, RFC 9768), which the SYN asks for";
-#[cfg(not(feature = "l4s"))]
-const FEEDBACK_MEANS: &str = "what the receiver echoes: a mark on every acknowledgement until the sender has reduced its window (classic, RFC 3168), or on each acknowledgement whether its segments were marked, changes being acknowledged at once (accurate, RFC 8257), which dctcp needs";
 
 const BYTES: Kind = Kind::Amount { min_packets: 1.0, whole: true };
 
@@ -680,7 +671,6 @@ impl Options {
 }
 
 /// Whether acknowledgements may carry the option with counts, and what the receiver can do with marks.
-#[cfg(feature = "l4s")]
 fn counting(params: &Params, counts: bool) -> Result<(bool, Ability), ParameterError> {
     let peer = match params.choice("peer_ecn") {
         "none" => Ability::Nothing,
@@ -695,11 +685,6 @@ fn counting(params: &Params, counts: bool) -> Result<(bool, Ability), ParameterE
         return Err(ParameterError::new("accecn_option", "true, or false with ecn_feedback = accecn"));
     }
     Ok((option, peer))
-}
-
-#[cfg(not(feature = "l4s"))]
-fn counting(_params: &Params, _counts: bool) -> Result<(bool, Ability), ParameterError> {
-    Ok((false, Ability::Classic))
 }
 
 fn bytes(params: &Params, name: &'static str, max: u32) -> Result<u32, ParameterError> {

@@ -16,13 +16,11 @@ mod feedback_tests;
 #[cfg(test)]
 mod tests;
 
-use crate::accecn::{Ability, Counts, Held};
+use crate::accecn::{Ability, Counts};
 use crate::options::{Constants, Options, at_tick};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, PlainAck, Segment, SegmentKind};
-#[cfg(feature = "rledbat")]
 use crate::sender::Sender;
-use crate::steering::{self, Steering};
-#[cfg(feature = "rledbat")]
+use crate::steering::Steering;
 use sojourn_congestion::AnyControl;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
@@ -64,7 +62,7 @@ pub struct Receiver {
     ability: Ability,
     counts_option: bool,
     /// Where marks are counted.
-    counts: Option<Held<Counts>>,
+    counts: Option<Box<Counts>>,
     /// What its clock shows beside the sender's, where that is anything else.
     clock: Option<Box<Clock>>,
     /// Next segment expected (RCV.NXT).
@@ -87,7 +85,7 @@ pub struct Receiver {
     delay_nanos: i64,
     offload: Option<Box<Offload>>,
     /// What grants the sender its window, where the receiver does.
-    steering: Option<steering::Held<Steering>>,
+    steering: Option<Box<Steering>>,
     /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3; DCTCP.CE of RFC 8257).
     echo: bool,
 }
@@ -184,7 +182,6 @@ impl Receiver {
 
     /// The same with `control` saying how much the sender may have in flight, told in units of 2^`scale` bytes (RFC 9840), and a
     /// `sender` that obeys.
-    #[cfg(feature = "rledbat")]
     #[must_use]
     pub fn steering(mut self, sender: Sender, options: &Options, control: AnyControl, scale: u8) -> (Sender, Receiver) {
         let steering = Steering::new(options, control, scale);
@@ -195,7 +192,7 @@ impl Receiver {
     }
 
     /// What steers.
-    #[cfg(all(test, feature = "rledbat"))]
+    #[cfg(test)]
     pub(crate) fn steers(&self) -> Option<&Steering> {
         self.steering.as_deref()
     }
@@ -243,7 +240,7 @@ impl Receiver {
 
     /// A data segment arrived, `marked` if it carries CE: the same as [`on_data`](Receiver::on_data) where the answer cannot say
     /// more than every acknowledgement; `None` where it may, and nothing has changed.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn on_plain_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Option<PlainArrival> {
         if !self.is_plain || self.echo | marked {
             return None;
@@ -263,7 +260,7 @@ impl Receiver {
     }
 
     /// A data segment arrived, `marked` if it carries CE.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
         if !self.is_plain {
             return self.on_any_data(segment, marked, now);
@@ -280,7 +277,7 @@ impl Receiver {
     }
 
     /// One-way delay of `segment`, which arrives `now`, in ns.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn delay_of(&self, segment: &Segment, now: Time) -> i64 {
         let difference = self.clock.as_ref().map_or(0, |clock| clock.difference_nanos(now));
         now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + difference
@@ -388,7 +385,7 @@ impl Receiver {
     }
 
     /// Stores `number`; whether it was new.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn take(&mut self, number: u32) -> bool {
         if number != self.next || self.has_gap {
             return self.take_any(number);
@@ -421,7 +418,7 @@ impl Receiver {
     }
 
     /// What every acknowledgement says.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn plain_ack(&self) -> Segment {
         let (sack, blocks) = if self.sack && self.has_gap { self.blocks() } else { Default::default() };
         let ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
@@ -435,7 +432,7 @@ impl Receiver {
         self.beyond.as_ref().map_or_else(Default::default, |beyond| beyond.blocks())
     }
 
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn acknowledge(&mut self) -> Segment {
         let mut ack = self.plain_ack();
         if let Some(counts) = &mut self.counts {

@@ -26,14 +26,14 @@ pub use idle::AfterIdle;
 pub use reduction::Reducing;
 pub use undo::Undoing;
 
-use crate::accecn::{Ability, Decoder, Held};
+use crate::accecn::{Ability, Decoder};
 use crate::kept::Kept;
 use crate::options::{Detection, Options, Rounding, Slack};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::segment::EcnFlags;
-use crate::steering::{self, Granted};
+use crate::steering::Granted;
 use burst::Bursts;
 use idle::Idle;
 use probe::{Pending, Probe};
@@ -117,7 +117,7 @@ pub struct Sender {
     ecn: bool,
     /// Whether the receiver is asked to count marks, and what is known of its counters.
     asks_counts: bool,
-    decoder: Option<Held<Decoder>>,
+    decoder: Option<Box<Decoder>>,
     /// How losses and marks lower the window.
     reducing: Reducing,
     pacing_slack: Slack,
@@ -163,7 +163,7 @@ pub struct Sender {
     next_send_at: Time,
     jitter: Option<Box<Jitter>>,
     /// What the receiver grants, where it steers; the receive window follows that.
-    granted: Option<steering::Held<Granted>>,
+    granted: Option<Box<Granted>>,
     bursts: Option<Box<Bursts>>,
     short: Option<Box<Short>>,
     window_limited: bool,
@@ -310,7 +310,6 @@ impl Sender {
     }
 
     /// The same for a receiver that steers, with units of 2^`scale` bytes and a window of `first` segments at first.
-    #[cfg(feature = "rledbat")]
     pub(crate) fn obeying(mut self, payload_bytes: u32, scale: u8, first: u32) -> Sender {
         self.granted = Some(Box::new(Granted::new(payload_bytes, scale, first)));
         self.receive_window = first;

@@ -12,32 +12,19 @@
 //! Both stand where acknowledgements otherwise bring the one-way delay, which the sender takes from both stamps then. A data
 //! segment has TSecr there.
 
-#[cfg(not(feature = "rledbat"))]
-mod absent;
-#[cfg(feature = "rledbat")]
 mod granted;
-#[cfg(feature = "rledbat")]
 mod receiving;
 
-#[cfg(not(feature = "rledbat"))]
-pub(crate) use absent::{Granted, Held, Steering};
-#[cfg(feature = "rledbat")]
 pub(crate) use granted::Granted;
-#[cfg(feature = "rledbat")]
 pub(crate) use receiving::Steering;
-#[cfg(feature = "rledbat")]
-pub(crate) type Held<T> = Box<T>;
 
 /// Bits of the window field (RFC 9293 section 3.1).
-#[cfg(feature = "rledbat")]
 const WINDOW_BITS: u32 = 16;
 
 /// A data segment's [`delay_nanos`](crate::Segment::delay_nanos) where its sender has got no stamp to echo.
-#[cfg(feature = "rledbat")]
 const NO_ECHO: i64 = i64::MIN;
 
 /// The clock readings `later` and `earlier`, of which 48 bits travel: how far apart they are, in ns.
-#[cfg(feature = "rledbat")]
 fn apart(later: i64, earlier: i64) -> i64 {
     (later.wrapping_sub(earlier) << WINDOW_BITS) >> WINDOW_BITS
 }

@@ -105,35 +105,30 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Number(0.01),
             description: "part by which pacing stays below the bandwidth (BBR.PacingMarginPercent)",
         },
-        #[cfg(feature = "l4s")]
         Parameter {
             name: "ecn",
             kind: Kind::Choice(&["loss", "alpha"]),
             default: Value::Choice("loss"),
             description: "what an echoed mark does: counts as a loss in its round trip (loss), or data is sent ECT(1) and the part of segments that is marked, smoothed as alpha, lowers the short-term bound and ends Startup and probes (alpha, Google)",
         },
-        #[cfg(feature = "l4s")]
         Parameter {
             name: "ecn_gain",
             kind: Kind::Number { min: 0.001, max: 1.0 },
             default: Value::Number(1.0 / 16.0),
             description: "weight of the last round trip's marked part in alpha (bbr_ecn_alpha_gain)",
         },
-        #[cfg(feature = "l4s")]
         Parameter {
             name: "ecn_factor",
             kind: Kind::Number { min: 0.01, max: 1.0 },
             default: Value::Number(1.0 / 3.0),
             description: "a round trip with marks takes this times alpha of the short-term bound (bbr_ecn_factor)",
         },
-        #[cfg(feature = "l4s")]
         Parameter {
             name: "ecn_threshold",
             kind: Kind::Number { min: 0.01, max: 1.0 },
             default: Value::Number(0.5),
             description: "marked part that ends a probe, and Startup after 2 round trips (bbr_ecn_thresh)",
         },
-        #[cfg(feature = "l4s")]
         Parameter {
             name: "ecn_max_rtt",
             kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(3600) },

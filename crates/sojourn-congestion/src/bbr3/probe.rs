@@ -46,7 +46,7 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    #[cfg(all(test, feature = "l4s"))]
+    #[cfg(test)]
     pub(super) fn up_acked_per_step(&self) -> f64 {
         self.up_acked_per_step
     }

@@ -20,7 +20,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Span(Span::from_millis(100)),
             description: "queueing delay aimed at (TARGET); the RFC allows at most 100 ms",
         },
-        #[cfg(feature = "ledbat-variants")]
         Parameter {
             name: "target_part",
             kind: Kind::OrAuto(&Kind::Number { min: 0.01, max: 1.0 }),
@@ -138,7 +137,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     presets: &[
         Preset { name: "rfc", summary: "RFC 6817", values: &[] },
-        #[cfg(feature = "ledbat-variants")]
         Preset {
             name: "dynamic",
             summary: "RFC 6817 with a target that follows the queue: a quarter of the delay at losses. Sojourn's own",

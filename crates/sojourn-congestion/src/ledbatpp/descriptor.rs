@@ -15,7 +15,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Span(Span::from_millis(60)),
             description: "queueing delay of the round trip aimed at (TARGET)",
         },
-        #[cfg(feature = "ledbat-variants")]
         Parameter {
             name: "initial_window",
             kind: Kind::OrAuto(&Kind::Number { min: 1.0, max: 1e6 }),
@@ -85,7 +84,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     presets: &[
         Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] },
-        #[cfg(feature = "ledbat-variants")]
         Preset {
             name: "draft-01",
             summary: "revision 01 of the draft, section 4.1: a first window of 2 segments",

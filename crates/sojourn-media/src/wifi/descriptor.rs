@@ -14,9 +14,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Bianchi, Performance analysis of the IEEE 802.11 distributed coordination function, IEEE JSAC 18(3), 2000",
         "Heusse et al., Performance anomaly of 802.11b, INFOCOM 2003",
         "Linux net/mac80211/tx.c and drivers/net/wireless/ath/ath9k/xmit.c",
-        #[cfg(feature = "minstrel")]
         "Linux net/mac80211/rc80211_minstrel_ht.c",
-        #[cfg(feature = "minstrel")]
         "Pei and Henderson, Validation of OFDM error rate model in ns-3, 2010",
     ],
     parameters: &[

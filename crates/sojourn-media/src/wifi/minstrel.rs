@@ -496,7 +496,7 @@ fn table(random: &mut Stream) -> [[u8; ROWS]; COLUMNS] {
     std::array::from_fn(|_| {
         let mut order: [u8; ROWS] = std::array::from_fn(|row| row as u8);
         for row in (1..ROWS).rev() {
-            order.swap(row, ((random.bits() >> 32) as usize * (row + 1)) >> 32);
+            order.swap(row, (((random.bits() >> 32) * (row as u64 + 1)) >> 32) as usize);
         }
         order
     })

@@ -2,9 +2,7 @@
 //!
 //! IEEE 802.11-2016: clauses 16 (11b), 17 (11a), 18 (11g), 19 (11n) and 21 (11ac).
 
-#[cfg(feature = "minstrel")]
 use super::errors::Coding;
-#[cfg(feature = "minstrel")]
 use super::selection::Candidate;
 use sojourn_core::{Rate, Span};
 
@@ -71,7 +69,6 @@ const DSSS: [u64; 4] = [10, 20, 55, 110];
 const MCS: [(u32, u32, u32); 10] =
     [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6), (8, 3, 4), (8, 5, 6)];
 /// The same of the rates of 802.11a and g.
-#[cfg(feature = "minstrel")]
 const OFDM_MCS: [(u32, u32, u32); 8] =
     [(1, 1, 2), (1, 3, 4), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4)];
 /// Most spatial streams.
@@ -190,7 +187,6 @@ impl Air {
     }
 
     /// The rates that may be selected with up to `streams` spatial streams, in order: by streams, then from the slowest.
-    #[cfg(feature = "minstrel")]
     pub(super) fn candidates(&self, streams: u32) -> Vec<Candidate> {
         let coding = |(bits, part, whole): (u32, u32, u32)| Coding { bits, rate: (part, whole) };
         match self.standard {
@@ -341,7 +337,6 @@ impl Mode {
 
     /// What rate selection reckons for a frame of `bytes`: with aggregates the symbols of its data, else all of the frame and
     /// SIFS.
-    #[cfg(feature = "minstrel")]
     pub(super) fn reckoned(&self, bytes: u32) -> Span {
         match self.symbols {
             Symbols::Ofdm { bits, nanos } if self.streams > 0 => {

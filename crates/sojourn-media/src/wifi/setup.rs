@@ -62,7 +62,6 @@ pub struct Station {
     /// How frames to and from it are sent; what is reckoned with where that is selected.
     pub mode: Mode,
     /// What its rate is selected by.
-    #[cfg(feature = "minstrel")]
     pub quality: Option<Quality>,
     /// The probability that a frame of 1500 bytes is lost, 0 to 1; longer ones are lost more often.
     pub loss: f64,
@@ -71,7 +70,6 @@ pub struct Station {
 }
 
 /// The channel of a station whose rate is selected, in both directions.
-#[cfg(feature = "minstrel")]
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Quality {
     /// Mean signal-to-noise ratio in dB, of all spatial streams together.

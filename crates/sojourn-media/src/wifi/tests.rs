@@ -133,13 +133,7 @@ fn setup(air: Air) -> Setup {
 }
 
 fn station(air: &Air, rate: &str, streams: u32) -> Station {
-    Station {
-        mode: air.mode(rate, streams).expect("the standard has it"),
-        #[cfg(feature = "minstrel")]
-        quality: None,
-        loss: 0.0,
-        weight: 1.0,
-    }
+    Station { mode: air.mode(rate, streams).expect("the standard has it"), quality: None, loss: 0.0, weight: 1.0 }
 }
 
 /// Alike stations that all send upwards.
@@ -409,7 +403,6 @@ fn airtime_is_shared_above_a_firmware_too() {
 }
 
 /// A station at `snr_db` with the rates of 802.11n that Minstrel-HT selects, and what it gets of the air alone.
-#[cfg(feature = "minstrel")]
 fn selected_goodput(snr_db: f64, streams: u32) -> (f64, Ran) {
     let setup = Setup { aggregate: 32, ..setup(N) };
     let quality = Quality { mean_db: snr_db, speed_kmh: 0.0, shadowing_db: 0.0, streams };
@@ -420,7 +413,6 @@ fn selected_goodput(snr_db: f64, streams: u32) -> (f64, Ran) {
 }
 
 /// A selected rate gives nearly as much as the best fixed one, and what is sent to find it costs a few per cent.
-#[cfg(feature = "minstrel")]
 #[test]
 fn a_selected_rate_is_nearly_the_best() {
     let fixed = |rate: &str| {
@@ -435,7 +427,6 @@ fn a_selected_rate_is_nearly_the_best() {
 }
 
 /// What is lost while another rate is sampled is sent again, and nothing is given up.
-#[cfg(feature = "minstrel")]
 #[test]
 fn samples_lose_no_packets() {
     let (_, ran) = selected_goodput(15.0, 1);

@@ -4,7 +4,6 @@ use super::{DESCRIPTOR, Native};
 use crate::laws::{lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
-#[cfg(feature = "l4s")]
 use crate::{Dscp, Packet};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -225,7 +224,6 @@ fn both_queues_share_one_limit() {
 }
 
 /// Packets marked NQB wait in L whatever their ECN field says, and are marked only where they can be.
-#[cfg(feature = "l4s")]
 #[test]
 fn nqb_packets_wait_in_the_low_queue() {
     for (nqb, classes) in [(false, [1, 1, 1]), (true, [1, 0, 0])] {
@@ -246,7 +244,6 @@ fn nqb_packets_wait_in_the_low_queue() {
 
 /// At 100 Mbit/s ten full-size packets take the critical 1.2 ms. The eleventh and those after it go to the C queue, while a
 /// small packet of another flow does not.
-#[cfg(feature = "l4s")]
 #[test]
 fn a_burst_overflows_into_the_classic_queue() {
     for (protection, [low, classic]) in [("off", [31.0, 0.0]), ("docsis", [11.0, 20.0])] {
@@ -292,7 +289,6 @@ proptest! {
         lead(&mut queue, &life, |queue| assert!(queue.packets() <= packets as usize))?;
     }
     /// Whoever is sent to the C queue keeps its place among the flow's packets there, and nothing is lost on the way.
-    #[cfg(feature = "l4s")]
     #[test]
     fn protection_keeps_the_laws(preset in prop::sample::select(vec!["rfc", "linux"]), life in mixed_lives()) {
         let protected = [("protection", Value::Choice("docsis")), ("nqb", Value::Boolean(true))];
@@ -300,7 +296,6 @@ proptest! {
     }
 
     /// Where nothing is critical, protection changes nothing.
-    #[cfg(feature = "l4s")]
     #[test]
     fn who_is_not_blamed_is_not_touched(life in mixed_lives()) {
         let idle = [

@@ -158,8 +158,7 @@ impl<B: Copy> FlowQueues<B> {
     }
 
     /// Drops the packet at the head of `bucket`.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
-    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[inline]
     pub(crate) fn drop_head<S: Sink<B>>(&mut self, bucket: usize, reason: DropReason, sink: &mut S) {
         if let Some(packet) = self.pop(bucket, End::Head) {
             sink.dropped(&packet, reason);

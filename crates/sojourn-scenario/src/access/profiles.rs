@@ -220,7 +220,6 @@ pub static PROFILES: &[Profile] = &[
         station: Some("[{ name = \"home\", rate = \"mcs15\" }]"),
         ..Profile::PLAIN
     },
-    #[cfg(feature = "cell")]
     Profile {
         name: "lte",
         summary: "LTE with 10 MHz, one station with a good channel, and a buffer of its own in the base station",
@@ -232,7 +231,6 @@ pub static PROFILES: &[Profile] = &[
         station: Some("[{ name = \"phone\", cqi = 12 }]"),
         ..Profile::PLAIN
     },
-    #[cfg(feature = "cell")]
     Profile {
         name: "5g",
         summary: "5G with 100 MHz at 3.5 GHz, one station with a good channel and two layers, and a buffer of its own in the base station",

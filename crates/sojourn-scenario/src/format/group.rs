@@ -1,6 +1,5 @@
 //! Groups of flows.
 
-#[cfg(feature = "rledbat")]
 use super::RECEIVER_CONTROLS;
 use super::host::HOST;
 use super::traffic::{TRAFFIC, UNRESPONSIVE};
@@ -51,7 +50,6 @@ pub(super) static GROUP: Section = Section {
                           the one named as the transport's preset where it has such a one, otherwise its own defaults",
             example: "{ kind = \"newreno\", preset = \"linux\" }",
         },
-        #[cfg(feature = "rledbat")]
         Key {
             name: "receiver_control",
             form: Form::Algorithm(&RECEIVER_CONTROLS),
@@ -65,7 +63,6 @@ pub(super) static GROUP: Section = Section {
                           keeps its own control, and the smaller of both windows counts",
             example: "ledbatpp",
         },
-        #[cfg(feature = "rledbat")]
         Key {
             name: "window_scale",
             form: Form::Value(Kind::Integer { min: 0, max: 14 }),

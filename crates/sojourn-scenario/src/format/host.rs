@@ -66,7 +66,6 @@ static LINUX: Section = Section {
                           same millisecond, to take and acknowledge them as one; 0 s: not at all",
             example: "50 us",
         },
-        #[cfg(feature = "host-queue")]
         Key {
             name: "qdisc",
             form: Form::Value(Kind::Choice(&["none", "pfifo_fast", "codel", "fq_codel"])),
@@ -75,7 +74,6 @@ static LINUX: Section = Section {
                           with Linux's constants, from which the card takes what it has room for",
             example: "fq_codel",
         },
-        #[cfg(feature = "host-queue")]
         Key {
             name: "ring",
             form: Form::Value(Kind::Integer { min: 1, max: 65_536 }),
@@ -83,7 +81,6 @@ static LINUX: Section = Section {
             description: "most packets that the card takes from the qdisc",
             example: "64",
         },
-        #[cfg(feature = "host-queue")]
         Key {
             name: "byte_limits",
             form: Form::Value(Kind::Boolean),
@@ -91,7 +88,6 @@ static LINUX: Section = Section {
             description: "whether the card takes no more bytes from the qdisc than keep it busy (BQL of Linux since 3.3)",
             example: "false",
         },
-        #[cfg(feature = "host-queue")]
         Key {
             name: "completions",
             form: Form::Value(Kind::Span { min: Span::ZERO, max: Span::from_secs(1) }),

@@ -28,7 +28,6 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         entrance(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
         algorithms(group, &path, reporter);
-        #[cfg(feature = "rledbat")]
         steering(group, &path, reporter);
         ecn(scenario, group, &path, reporter);
     }
@@ -221,7 +220,6 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 }
 
 /// A receiver that steers needs timestamps.
-#[cfg(feature = "rledbat")]
 fn steering(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some((chosen, options)) = group.chosen("receiver_control").zip(options(group)) else { return };
     let (path, origin) = (join(path, "receiver_control"), group.origin_of("receiver_control"));

@@ -5,7 +5,6 @@ use super::groups::parameter_error;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::Fields;
-#[cfg(feature = "minstrel")]
 use crate::stations::quality;
 use crate::stations::{air, has_air, has_one, mode, named, names, rate_name};
 use crate::types::is_shared;
@@ -136,7 +135,6 @@ fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
                     rate(&wifi, station, &path, reporter);
                 }
             }
-            #[cfg(feature = "cell")]
             Some(Setup::Cell(cell)) => {
                 foreign(station, &path, &["rate", "loss", "weight"], "it belongs to WiFi", reporter);
                 super::cell::quality(&cell, station, &path, reporter);
@@ -172,7 +170,6 @@ fn foreign(station: &Fields, path: &str, keys: &[&str], why: &str, reporter: &mu
 }
 
 /// Checks the channel of a station whose rate is selected, and whether it is one.
-#[cfg(feature = "minstrel")]
 fn selection(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) -> bool {
     fading(station, path, "with a rate nothing depends on the channel", reporter);
     let has_both = station.slot("rate").is_some() && station.slot("snr_db").is_some();
@@ -196,16 +193,7 @@ fn selection(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Re
     true
 }
 
-/// A station has a rate of its own here.
-#[cfg(not(feature = "minstrel"))]
-fn selection(_wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) -> bool {
-    let keys = ["snr_db", "speed_kmh", "shadowing_db"];
-    foreign(station, path, &keys, "rates are selected on the command line only", reporter);
-    false
-}
-
 /// A channel fades where the station moves; `why` it does not without an SNR.
-#[cfg(any(feature = "cell", feature = "minstrel"))]
 pub(super) fn fading(station: &Fields, path: &str, why: &str, reporter: &mut Reporter<'_>) {
     for (key, other, why) in [
         ("speed_kmh", "snr_db", why),
@@ -219,7 +207,6 @@ pub(super) fn fading(station: &Fields, path: &str, why: &str, reporter: &mut Rep
 }
 
 /// Whether the value of one of these keys has been refused.
-#[cfg(any(feature = "cell", feature = "minstrel"))]
 pub(super) fn is_faulty(keys: &[&str], path: &str, reporter: &Reporter<'_>) -> bool {
     let paths: Vec<_> = keys.iter().map(|key| join(path, key)).collect();
     reporter.problems.list().iter().any(|problem| paths.contains(&problem.key))
@@ -228,8 +215,8 @@ pub(super) fn is_faulty(keys: &[&str], path: &str, reporter: &Reporter<'_>) -> b
 /// A rate must be one of the standard's.
 fn rate(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some(name) = rate_name(station) else {
-        let or = if cfg!(feature = "minstrel") { "snr_db, or " } else { "" };
-        let allowed = format!("{or}a rate of {}: {} (required)", wifi.air.standard.name(), wifi.air.rates().join(", "));
+        let allowed =
+            format!("snr_db, or a rate of {}: {} (required)", wifi.air.standard.name(), wifi.air.rates().join(", "));
         return reporter.error(station.origin, &join(path, "rate"), Fault::new("nothing"), allowed);
     };
     if mode(station, wifi).is_some() {

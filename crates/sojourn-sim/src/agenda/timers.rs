@@ -79,7 +79,7 @@ impl Timers {
     }
 
     /// Takes the next one, which there must be; its owner.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub(super) fn take(&mut self) -> u32 {
         let first = self.seats.first();
         match seat(first.owner()) {
@@ -91,7 +91,7 @@ impl Timers {
     }
 
     /// Adds one of `owner`.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub(super) fn add(&mut self, owner: u32, time: Time) {
         let timer = Timer::new(time, self.set, owner);
         self.set += 1;

@@ -32,13 +32,13 @@ impl<T: Copy + Ord> Tournament<T> {
     }
 
     /// What `leaf` holds; `None` where there is no such leaf.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub(super) fn get(&self, leaf: usize) -> Option<T> {
         self.nodes.get(self.lowest + leaf / WAYS).map(|node| node[leaf % WAYS])
     }
 
     /// Gives `leaf` something else.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub(super) fn put(&mut self, leaf: usize, what: T) {
         let (mut node, mut child) = (self.lowest + leaf / WAYS, leaf % WAYS);
         let mut first = what;
@@ -56,7 +56,7 @@ impl<T: Copy + Ord> Tournament<T> {
     }
 
     /// The same where that comes before what it holds, and else nothing: then no other leaf need be looked at.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     pub(super) fn put_earlier(&mut self, leaf: usize, what: T) {
         let (mut node, mut child) = (self.lowest + leaf / WAYS, leaf % WAYS);
         loop {
@@ -72,7 +72,7 @@ impl<T: Copy + Ord> Tournament<T> {
 }
 
 /// The parent of `node`, and which of its children that is.
-#[cfg_attr(not(target_family = "wasm"), inline)]
+#[inline]
 fn above(node: usize) -> (usize, usize) {
     ((node - 1) / WAYS, (node - 1) % WAYS)
 }

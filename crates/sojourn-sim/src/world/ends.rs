@@ -98,7 +98,7 @@ impl World {
     }
 
     /// The sender has `heard` an acknowledgement: sends what it lets go.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn after_ack(&mut self, index: usize, heard: Heard) {
         let flow = &mut self.flows[index];
         if let Some(rtt) = heard.rtt {
@@ -134,7 +134,7 @@ impl World {
     }
 
     /// The timer of a flow has gone off: mostly because the next packet may be sent.
-    #[cfg_attr(not(target_family = "wasm"), inline(never))]
+    #[inline(never)]
     pub(super) fn on_timer(&mut self, index: usize) {
         self.events += 1;
         let now = self.now;
@@ -188,7 +188,7 @@ impl World {
         self.arm(index);
     }
 
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn send_all(&mut self, index: usize, mut at_ease: bool) {
         let now = self.now;
         loop {
@@ -216,7 +216,7 @@ impl World {
     }
 
     /// The receiver of a flow sends `segment` with `payload_bytes`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
@@ -247,7 +247,7 @@ impl World {
         self.arm_for(index, deadline);
     }
 
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     fn arm_for(&mut self, index: usize, deadline: Time) {
         let flow = &mut self.flows[index];
         if deadline < flow.armed {
@@ -258,7 +258,7 @@ impl World {
 }
 
 /// What `flow` sends next, if it may send anything now.
-#[cfg_attr(not(target_family = "wasm"), inline(always))]
+#[inline(always)]
 fn next_outgoing(flow: &mut Flow, at_ease: bool, now: Time) -> Option<Outgoing> {
     let Endpoints::Transport(sender, _) = &mut flow.endpoints else { return next_datagram(flow, now) };
     match sender.poll(at_ease, now)? {

@@ -24,7 +24,6 @@ impl World {
     pub(super) fn enter_host(&mut self, index: usize, line: usize, packet: Packet) {
         let Some(host) = &mut self.flows[index].host else { return self.enter_line(line, &packet, self.now) };
         host.small.on_queued();
-        #[cfg(feature = "host-queue")]
         if let Some(device) = host.device {
             return self.queue_in_host(index, device, line, packet);
         }
@@ -35,7 +34,6 @@ impl World {
     #[inline]
     pub(super) fn on_left_host(&mut self, packet: &Packet) {
         let flow = packet.flow as usize;
-        #[cfg(feature = "host-queue")]
         if let Some(device) = self.flows[flow].host.as_ref().and_then(|host| host.device) {
             return self.on_sent_by_card(device, packet);
         }
@@ -50,7 +48,6 @@ impl World {
     }
 }
 
-#[cfg(feature = "host-queue")]
 impl World {
     /// A packet of flow `index`, which is sending, arrives at its host's queue.
     fn queue_in_host(&mut self, index: usize, device: usize, line: usize, packet: Packet) {

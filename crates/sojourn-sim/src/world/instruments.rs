@@ -104,7 +104,6 @@ impl World {
             in_flight += here.unwrap_or_else(|| panic!("flow {index} got more packets than it sent: {counts:?}"));
         }
         let in_links: usize = self.links.iter().map(Link::packets).sum();
-        #[cfg(feature = "host-queue")]
         let in_links = in_links + self.devices.iter().map(crate::device::Device::packets).sum::<usize>();
         let in_air = self.air.as_ref().map_or(0, |air| air.packets());
         assert_eq!(

@@ -16,7 +16,6 @@ mod instruments;
 mod ledbat;
 mod links;
 mod messages;
-#[cfg(feature = "nimbus")]
 mod nimbus;
 mod padding;
 mod phases;
@@ -24,7 +23,6 @@ mod probing;
 mod random;
 mod remarks;
 mod retune;
-#[cfg(feature = "rledbat")]
 mod rledbat;
 mod session;
 mod traffic;

@@ -4,9 +4,6 @@ use super::Counters;
 use crate::segment::{EcnFlags, Segment};
 use sojourn_queue::Ecn;
 
-/// How an end holds them.
-pub(crate) type Held<T> = Box<T>;
-
 /// First value of the packet counters r.cep and s.cep (section 3.2.1).
 const FIRST_PACKETS: u32 = 5;
 /// First value of r.e0b and r.e1b; r.ceb begins at zero (section 3.2.1).
@@ -43,7 +40,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Of a connection that begins; acknowledgements carry the option where `option` says so.
-    pub(crate) fn start(option: bool) -> Option<Held<Counts>> {
+    pub(crate) fn start(option: bool) -> Option<Box<Counts>> {
         Some(Box::new(Counts::new(option)))
     }
 
@@ -112,7 +109,7 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     /// Of a connection that begins, with segments of so many bytes.
-    pub(crate) fn start(payload_bytes: u32) -> Option<Held<Decoder>> {
+    pub(crate) fn start(payload_bytes: u32) -> Option<Box<Decoder>> {
         Some(Box::new(Decoder::new(payload_bytes)))
     }
 

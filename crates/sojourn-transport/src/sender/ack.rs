@@ -41,7 +41,7 @@ impl Sender {
 
     /// The same of one that says no more than `ack`, and whether the sender is at ease now: nothing is under suspicion, and
     /// something is outstanding.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn on_plain_ack(&mut self, ack: &PlainAck, now: Time) -> (Option<Span>, bool) {
         match self.take_usual(ack.number, 0) {
             Some(usual) => (self.on_usual_ack(ack, &usual, now), true),
@@ -172,7 +172,7 @@ impl Sender {
     }
 
     /// What the control is told of an acknowledgement of one segment, the usual one, sent at `sent`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn measured(&self, ack: &PlainAck, sent: Time, newest: Option<Span>, now: Time) -> Ack {
         Ack {
             now,
@@ -332,7 +332,7 @@ impl Sender {
     /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that
     /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
     /// which did not wait at the receiver, and the extremes are of these.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn sample_rtt(
         &mut self,
         ack: &PlainAck,

@@ -48,13 +48,13 @@ const UNPACED: u64 = 10;
 
 impl Sender {
     /// The next thing to send now; call until it returns `None`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         self.poll(false, now)
     }
 
     /// The same where nothing has happened since [`on_plain_ack`](Sender::on_plain_ack) has said that the sender is `at_ease`.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn poll(&mut self, at_ease: bool, now: Time) -> Option<Transmit> {
         let choice = match self.poll_usual(at_ease, now) {
             Some(choice) => choice,
@@ -235,7 +235,7 @@ impl Sender {
         self.board.next() < self.end && self.board.outstanding() < self.receive_window
     }
 
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn send_new(&mut self, number: u32, now: Time) {
         self.note_rate(number, now);
         self.idle.on_sent(now);
@@ -304,7 +304,7 @@ impl Sender {
     }
 
     /// Sets the earliest time of the next segment.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn pace(&mut self, now: Time, window: f64) {
         // Nearly all windows are of at least a segment, and most flows are not paced.
         if self.is_paced || window < 1.0 {
@@ -312,7 +312,7 @@ impl Sender {
         }
     }
 
-    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[inline]
     fn set_gap(&mut self, now: Time, window: f64) {
         let Some(gap) = self.gap(window) else { return };
         let slack = self.pacing_slack != Slack::None && self.control.pacing_rate().is_some();
@@ -320,7 +320,7 @@ impl Sender {
     }
 
     /// The gap after one segment, where there is to be one.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn gap(&self, window: f64) -> Option<Span> {
         if let Some(rate) = self.control.pacing_rate() {
             Some(rate.transmission(u64::from(self.payload_bytes)))

@@ -15,7 +15,6 @@ mod round_trips;
 mod sack;
 mod sending;
 mod short;
-#[cfg(feature = "rledbat")]
 mod steering;
 mod timers;
 mod undo;

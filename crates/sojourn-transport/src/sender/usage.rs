@@ -38,7 +38,7 @@ impl Usage {
 
 impl Sender {
     /// Whether the window counts as used.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn uses_window(&self) -> bool {
         if self.usage.by_round_trip { self.used_window() } else { self.window_limited }
     }
@@ -64,7 +64,7 @@ impl Sender {
     }
 
     /// Sending comes to a stop, because the window is `full` or before the next segment may go.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn on_stop(&mut self, full: bool, now: Time) {
         if !self.usage.by_round_trip {
             self.window_limited |= full;

@@ -43,7 +43,7 @@ pub(super) fn has_usual(options: &Options) -> bool {
 impl Sender {
     /// Enters into the scoreboard that all below `number` has arrived, where that is all that an acknowledgement
     /// [reports](Segment::reports), and it is the usual one.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn take_usual(&mut self, number: u32, reports: u32) -> Option<Usual> {
         if !self.has_usual {
             return None;
@@ -59,7 +59,7 @@ impl Sender {
     }
 
     /// What follows from the usual acknowledgement, which [`on_ack`](Sender::on_ack) explains step by step.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn on_usual_ack(&mut self, plain: &PlainAck, usual: &Usual, now: Time) -> Option<Span> {
         debug_assert!(
             self.reduction.is_none() && self.recover.get().is_none_or(|recover| self.board.lost_end() <= recover)
@@ -90,7 +90,7 @@ impl Sender {
     }
 
     /// Whether `segment` says no more than that something has arrived which is not the first segment outstanding.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn is_mere_duplicate(&self, segment: &Segment) -> bool {
         self.has_usual && segment.number == self.board.first() && segment.reports() == 0
     }
@@ -109,7 +109,7 @@ impl Sender {
 
     /// What is sent now, where only window and pacing say whether a new segment goes; `None` where anything else does. A sender
     /// `at_ease` has just had a usual acknowledgement, and need not be asked what else could be in the way.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub(super) fn poll_usual(&mut self, at_ease: bool, now: Time) -> Option<Choice> {
         let flight = if at_ease {
             self.board.outstanding()
@@ -150,7 +150,7 @@ impl Sender {
 
     /// Whether [`poll_transmit`](Sender::poll_transmit) gives nothing more at the instant at which it has just given something,
     /// as far as that is known already. If so, what it does then has been done.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    #[inline(always)]
     pub fn is_spent(&mut self, now: Time) -> bool {
         match std::mem::take(&mut self.beyond) {
             Beyond::Unknown => return false,

@@ -151,14 +151,12 @@ pub fn first(numbers: &[u32]) -> Which {
 }
 
 /// NewReno whose receiver steers by the control `name`, in units of 2^`scale` bytes, with `changes` to the transport's options.
-#[cfg(feature = "rledbat")]
 pub fn steered(name: &str, scale: u8, changes: &[(&str, Value)]) -> Network {
     network(changes, &[]).steered(name, scale, &options(changes))
 }
 
 impl Network {
     /// The same with a receiver that steers.
-    #[cfg(feature = "rledbat")]
     pub fn steered(mut self, name: &str, scale: u8, options: &Options) -> Network {
         let params = Params::new(sojourn_congestion::find(name).unwrap(), None);
         let control = AnyControl::build(&params, &options.path(), Stream::new(1, "receiver-control")).unwrap();
@@ -387,7 +385,6 @@ impl Network {
     }
 
     /// What the receiver has granted is never taken back, is told in the acknowledgement, and is kept by the sender.
-    #[cfg(feature = "rledbat")]
     fn check_grant(&mut self) {
         let Some(steering) = self.receiver.steers() else { return };
         let payload_bytes = u64::from(self.sender.payload_bytes);
@@ -398,9 +395,6 @@ impl Network {
         self.edge = steering.edge();
         self.granted.push((self.edge - left) as f64 / payload_bytes as f64);
     }
-
-    #[cfg(not(feature = "rledbat"))]
-    fn check_grant(&mut self) {}
 
     /// The log in one piece.
     pub fn table(&self) -> String {

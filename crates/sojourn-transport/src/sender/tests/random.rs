@@ -102,7 +102,6 @@ fn build(setup: &Setup) -> Network {
         ]);
         network(&options, &[])
     };
-    #[cfg(feature = "rledbat")]
     if let Some((name, scale)) = setup.steering.filter(|_| setup.timestamps && setup.linux.is_none()) {
         path = path.steered(name, scale, &super::network::options(&options));
     }
