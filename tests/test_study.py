@@ -17,6 +17,7 @@ from tests.conftest import Command
 from sojourn import InputError, plugins
 from sojourn.cli import run_command_line
 from sojourn.data.provenance import Provenance
+from sojourn.study import replay
 from sojourn.study.claims import checks
 from sojourn.study.drawings import draw
 from sojourn.study.find import find_folder, folders, titles
@@ -736,11 +737,10 @@ def test_items_of_a_kernel_are_left_out_where_nothing_is_kept_of_them(tmp_path: 
     folder = tmp_path / "braud"
     shutil.copytree(find_folder("braud").folder, folder)
     (folder / "data" / "table2-linux.parquet").unlink()
-    verdicts = folder / "data" / "verdicts.json"
-    kept = json.loads(verdicts.read_text(encoding="utf-8"))["verdicts"]
+    kept = replay.kept(StudyFolder.load(folder))
     others = [row for row in kept if row["item"] != "table2-linux"]
     assert len(others) < len(kept)
-    verdicts.write_text(json.dumps({"verdicts": others}), encoding="utf-8")
+    replay.write(folder / replay.VERDICTS, others)
     done = command("study", "check", folder)
     assert done.code == 0, done.err
     assert "table2-linux: no means are kept; they need a kernel" in done.err

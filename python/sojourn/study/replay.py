@@ -1,18 +1,18 @@
 """Replays a study's kept means into verdicts, and compares them with those that the study kept beside them."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sojourn.reading import input_error
-from sojourn.store import dump_json, whole_file
+from sojourn.reading import input_error, read_parquet
+from sojourn.store import whole_file
 from sojourn.study.load import DATA, StudyFolder
 from sojourn.study.means import Means
 
-VERDICTS = "verdicts.json"
+VERDICTS = "verdicts.parquet"
+"""Beside `study.toml`: what lies in `data` has the name of a sweep."""
 Row = dict[str, Any]
 
 
@@ -37,19 +37,19 @@ def left_out(study: StudyFolder, means: Means) -> list[str]:
 
 def differences(study: StudyFolder) -> list[str]:
     """Return, in a sentence each, how the verdicts of the kept means differ from the kept verdicts."""
-    return list(compared(_kept(study), rows(study, study.replayed())))
+    return list(compared(kept(study), rows(study, study.replayed())))
 
 
-def compared(kept: list[Row], now: list[Row]) -> Iterator[str]:
+def compared(then: list[Row], now: list[Row]) -> Iterator[str]:
     """Yield in a sentence how rows of verdicts differ.
 
     >>> row = {"item": "one", "claim": "it rises", "agrees": True, "margin": 0.5}
     >>> list(compared([row], [row | {"agrees": False, "margin": -0.5}]))
     ["one: 'it rises': agrees was True and is False, margin was 0.5 and is -0.5"]
     """
-    if len(kept) != len(now):
-        yield f"there are {len(now)} checks; {len(kept)} are kept"
-    for before, after in zip(kept, now, strict=False):
+    if len(then) != len(now):
+        yield f"there are {len(now)} checks; {len(then)} are kept"
+    for before, after in zip(then, now, strict=False):
         if before != after:
             changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
             said = ", ".join(f"{key} was {before.get(key)!r} and is {after.get(key)!r}" for key in changed)
@@ -69,15 +69,24 @@ def keep(study: StudyFolder, folder: Path) -> Path:
     data.mkdir(exist_ok=True)
     for name in there:
         shutil.copyfile(made / f"{name}.parquet", data / f"{name}.parquet")
-    with whole_file(data / VERDICTS) as path:
-        path.write_text(dump_json({"verdicts": rows(study, study.replayed())}), encoding="utf-8")
-    return data / VERDICTS
+    write(study.folder / VERDICTS, rows(study, study.replayed()))
+    return study.folder / VERDICTS
 
 
-def _kept(study: StudyFolder) -> list[Row]:
-    file = study.folder / DATA / VERDICTS
+def write(file: Path, verdicts: list[Row]) -> None:
+    """Write rows of verdicts to a file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with whole_file(file) as path:
+        pq.write_table(pa.Table.from_pylist(verdicts), path, compression="zstd")
+
+
+def kept(study: StudyFolder) -> list[Row]:
+    """Return the verdicts that a study keeps, or raise InputError."""
+    file = study.folder / VERDICTS
     if not file.is_file():
         message = "no verdicts are kept; `sojourn study run PATH --out DIR --keep` keeps them"
         raise input_error(message, file=str(file))
-    found: list[Row] = json.loads(file.read_text(encoding="utf-8"))["verdicts"]
+    found: list[Row] = read_parquet([file], needs=("item", "claim", "agrees")).to_pylist()
     return found
