@@ -175,6 +175,23 @@ def test_nobody_else_runs_code_on_a_local_cluster(sweeping: int) -> None:
     assert set(pages.values()) <= {None, 404}
 
 
+def test_modules_of_another_user_are_not_found(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
+) -> None:
+    """Dask imports from a folder of a known name in the temporary place; whoever made it first owns what is in it."""
+    place = tmp_path / "temporary"
+    (place / "dask-scratch-space").mkdir(parents=True, mode=0o777)
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    seen: list[str] = []
+    dataset = Dataset.create(tmp_path / "out", plan, 1)
+    run_cluster(plan, dataset, "local:1", lambda status: seen.extend(map(str, place.rglob("*"))))
+    assert any("worker-" in name for name in seen)
+    assert [name for name in seen if name.startswith(f"{place}/dask-scratch-space/")] == []
+    # Nothing of it stays.
+    assert [path.name for path in place.iterdir()] == ["dask-scratch-space"]
+
+
 def test_help_guide_and_promises_say_whom_a_scheduler_without_keys_trusts(command: Command) -> None:
     assert "who answers at tcp:// is trusted with running code" in " ".join(command("sweep", "--help").out.split())
     guide, promises = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/guide/campaigns.md", "SECURITY.md"))

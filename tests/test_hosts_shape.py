@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import PATIENCE_S, Command, wait_for
+from tests.foreign import plant, taken
 
 import sojourn
 from sojourn.worlds.hosts import shape, shaping
@@ -175,7 +176,7 @@ class Hosts:
     folder: Path
 
     def start(self, host: str, *words: object) -> "subprocess.Popen[str]":
-        command = ["ip", "netns", "exec", host, sys.executable, *map(str, words)]
+        command = ["ip", "netns", "exec", host, sys.executable, "-P", *map(str, words)]
         environment = {**os.environ, "TMPDIR": str(self.folder / "tmp")}
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=self.folder
@@ -221,8 +222,11 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
         for name, link, address in ((found.own, "h1", OWN), (found.peer, "h2", PEER)):
             ip("-n", name, "addr", "add", f"{address}/24", "dev", link)
             ip("-n", name, "link", "set", link, "up")
+        # What shapes runs as root, and so does what takes it away.
+        mark = plant(tmp_path)
         yield found
         assert wait_for(lambda: not list((tmp_path / "tmp").iterdir()))
+        assert taken(mark) == []
     finally:
         for name in (found.own, found.peer):
             ip("netns", "del", name, check=False)

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "sojourn"
 
 # From the ground up. A room may use those of its own line and of the lines above it, nothing below.
 FLOORS = (
-    ("_native", "needed", "record", "processors"),
+    ("_native", "children", "needed", "record", "processors"),
     ("registry", "faults"),
     ("plugins", "ready"),
     ("reading",),
@@ -202,3 +202,27 @@ def test_a_face_has_every_name_that_it_lists_and_no_other(package: str) -> None:
 
 def test_the_package_itself_loads_nothing_heavy() -> None:
     assert loaded("import sojourn") & HEAVY == set()
+
+
+STARTING = {"sys.executable", "multiprocessing", "concurrent.futures.ProcessPoolExecutor", "runpy"}
+"""What starts a Python that searches the current folder, or may do so."""
+
+
+def mentioned(path: Path) -> set[str]:
+    """Return the dotted names of what a file imports or takes from a module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Attribute):
+            found.add(ast.unparse(node))
+    return found
+
+
+def test_one_module_starts_python() -> None:
+    assert {name for name, path in MODULES.items() if mentioned(path) & STARTING} == {"sojourn.children"}
+    # A cluster of Dask's starts its processes by itself.
+    clusters = {name for name, path in MODULES.items() if "distributed.LocalCluster" in mentioned(path)}
+    assert clusters == {"sojourn.sweeps.cluster"}

@@ -2,6 +2,10 @@
 
 import sys
 
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # Python has put the current folder first. A file `json.py` there would run in place of the standard library's.
+    del sys.path[0]
+
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""

@@ -4,12 +4,12 @@ None of these probes took part in the training of the forests.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from sojourn import children
 from sojourn.detect.answer import cannot_say, twin_of
 from sojourn.detect.draw import FAMILIES
 from sojourn.detect.model import STAGES, Array, Model, TwinScale, stage_of
@@ -76,7 +76,7 @@ def _scale(usual: Array, twins: Sequence[Near]) -> TwinScale:
 
 def _collect(places: range, model: Model, seed: int, jobs: int, progress: Progress) -> Found:
     found: dict[str, list[Near]] = {stage: [] for stage in STAGES}
-    with ProcessPoolExecutor(jobs) as pool:
+    with children.pool(jobs) as pool:
         of = pool.map(partial(_twins, seed=seed, model=model), places, chunksize=8)
         for number, one in enumerate(of, 1):
             for stage, near in one.items():

@@ -7,13 +7,12 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sojourn import _native
+from sojourn import _native, children
 from sojourn.detect import download
 from sojourn.detect.draw import FAMILIES, LEFT_OUT, RATES_MBPS, RTTS_MS, Drawn, draw, truths
 from sojourn.detect.features import NAMES, vector
@@ -104,7 +103,7 @@ def collect_downloads(size: int, seed: int, jobs: int, progress: Progress | None
 
 def _collected(of: Observe, size: int, seed: int, jobs: int, progress: Progress | None) -> Examples:
     rows, names, known = [], [], []
-    with ProcessPoolExecutor(jobs) as pool:
+    with children.pool(jobs) as pool:
         for row, name, parameters in pool.map(of, range(size), itertools.repeat(seed, size), chunksize=4):
             rows.append(row)
             names.append(name)

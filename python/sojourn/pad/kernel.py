@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sojourn import children
 from sojourn.worlds.linux.inside import offload
 from sojourn.worlds.linux.inside.endpoints import endpoints
 from sojourn.worlds.linux.inside.namespace import batch, configure, entered, namespaces
@@ -75,7 +76,7 @@ def main(folder: Path) -> int:
 
 
 def _start_tool(folder: Path, plan: dict[str, Any]) -> "subprocess.Popen[str]":
-    words = [sys.executable, "-m", "sojourn", "pad", SERVER, "--yes", "--data", str(folder / "session.json")]
+    words = children.module("sojourn", "pad", SERVER, "--yes", "--data", str(folder / "session.json"))
     with entered("home"):
         return subprocess.Popen(  # noqa: S603 (this very program)
             [*words, *plan["pad"]],

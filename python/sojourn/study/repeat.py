@@ -1,13 +1,12 @@
 """Repeats a study: runs what its folder lacks, writes figures, data and the page."""
 
 import functools
-import multiprocessing
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import repeat as repeated
 from pathlib import Path
 
+from sojourn import children
 from sojourn.reading import unknown_name
 from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
@@ -94,8 +93,7 @@ def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int)
     chosen = [item.name for item in chosen_items(made, names)]
     workers = min(jobs, len(chosen), _MAX_WORKERS)
     if workers > 1:
-        # Threads of libraries that were started here do not go on in a process that is forked.
-        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        with children.pool(workers) as pool:
             list(pool.map(_draw_kept, repeated(study.folder), chosen, repeated(folder)))
     else:
         for name in chosen:

@@ -5,10 +5,13 @@ started here takes only connections with keys that it made for itself, in memory
 """
 
 import contextlib
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import _native
+from sojourn import _native, children
 from sojourn.data.dataset import Batch, Dataset
 from sojourn.data.provenance import Provenance
 from sojourn.reading import input_error
@@ -130,7 +133,9 @@ def _local_cluster(address: str) -> "Iterator[LocalCluster]":
     except ImportError:
         raise _lacks("cryptography") from None
     with (
-        dask.config.set(SETTINGS),
+        children.started_safely(),
+        _private_folder() as scratch,
+        dask.config.set({**SETTINGS, "temporary-directory": str(scratch)}),
         LocalCluster(
             n_workers=int(count),
             threads_per_worker=1,
@@ -142,6 +147,23 @@ def _local_cluster(address: str) -> "Iterator[LocalCluster]":
         ) as cluster,
     ):
         yield cluster
+
+
+@contextlib.contextmanager
+def _private_folder() -> Iterator[Path]:
+    """Give a folder for Dask's files: it imports modules from there, so nobody else may have made it.
+
+    By default it is one of a known name in the temporary place, where another user may have made it before.
+    """
+    if sys.platform == "win32":
+        # There the temporary place is this user's own.
+        with tempfile.TemporaryDirectory(prefix="sojourn-") as folder:
+            yield Path(folder)
+        return
+    from sojourn.worlds.linux.places import keeper_folder
+
+    with keeper_folder() as folder:
+        yield folder
 
 
 def _lacks(package: str) -> _native.InputError:

@@ -6,13 +6,13 @@ only, and a sender whose receiver has gone would take its flow for broken.
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from sojourn import children
 from sojourn.worlds.linux.kept import CONSOLE, Kept
 from sojourn.worlds.linux.places import keeper_folder
 
@@ -37,7 +37,7 @@ class _Part:
         told = {**plan, "ready": str(self._folder / _READY)}
         (self._folder / _PLAN).write_text(json.dumps(told), encoding="utf-8")
         files = (str(self._folder / name) for name in (_PLAN, _REPORT))
-        command = (sys.executable, "-m", "sojourn.worlds.linux.endpoint", *files)
+        command = children.module("sojourn.worlds.linux.endpoint", *files)
         self.kept = undo.enter_context(Kept(self._folder, command, signal.SIGTERM))
 
     def is_ready(self) -> bool:

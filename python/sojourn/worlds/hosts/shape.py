@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn import children
 from sojourn.reading import input_error
 from sojourn.spelling import spelled
 from sojourn.worlds.hosts import shaping
@@ -105,9 +105,9 @@ def shaped(wanted: Shape, tell: Tell) -> Iterator[None]:
     with keeper_folder() as folder:
         told = {"interface": wanted.interface, "lines": wanted.lines}
         (folder / shaping.STEPS).write_text(json.dumps(told), encoding="utf-8")
-        command = (sys.executable, "-m", shaping.__name__, str(folder))
+        command = children.module(shaping.__name__, str(folder))
         # Whichever of the three is killed, one that lives undoes it: the holder, its keeper, or this process.
-        after = (sys.executable, "-m", shaping.__name__, shaping.UNDO, wanted.interface)
+        after = children.module(shaping.__name__, shaping.UNDO, wanted.interface)
         with _undone_here(wanted, tell), Kept(folder, command, signal.SIGTERM, after=after) as kept:
             _await(wanted, folder / shaping.STATE, kept)
             yield

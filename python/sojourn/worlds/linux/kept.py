@@ -1,17 +1,16 @@
 """Commands whose end is certain: with the context, with this process, or with their keeper."""
 
 import json
-import os
 import select
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from sojourn import children
 from sojourn.worlds.linux import keeper
 from sojourn.worlds.linux.keeper import CONSOLE
 
@@ -40,14 +39,11 @@ class Kept(AbstractContextManager["Kept"]):
         """The command's, negative for a signal, once it has ended; None too where its keeper was killed."""
         self._over = False
         self._keeper = subprocess.Popen(
-            [
-                *(sys.executable, "-I", "-S", keeper.__file__),
-                *(str(folder), str(int(ended_by)), json.dumps(list(after)), *command),
-            ],
+            children.program(keeper.__file__, str(folder), str(int(ended_by)), json.dumps(list(after)), *command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **(environment or {})},
+            env={**children.environment(), **(environment or {})},
             # Ctrl-C is for this process alone, which then ends the others in good order.
             start_new_session=True,
         )

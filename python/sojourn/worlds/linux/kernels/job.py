@@ -1,17 +1,16 @@
 """Runs one job folder in a kernel and leaves nothing behind."""
 
 import json
-import os
 import re
 import shlex
 import signal
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sojourn import children
 from sojourn.reading import input_error
 from sojourn.worlds.linux.errors import (
     JobError,
@@ -75,7 +74,7 @@ class Work:
         """Write what the first process reads."""
         description = self.folder / "guest.json"
         guest.Guest(
-            command=[sys.executable, "-m", job.module, str(job.folder)],
+            command=children.module(job.module, str(job.folder)),
             environment=_environment(),
             log=str(self.log),
             status=str(self.status),
@@ -83,7 +82,7 @@ class Work:
             modules=str(launch.modules) if launch.modules else None,
             power_off=launch.power_off,
         ).write(description)
-        words = (sys.executable, "-I", "-S", guest.__file__, str(description))
+        words = children.program(guest.__file__, str(description))
         self.init.write_text("#!/bin/sh\nexec " + shlex.join(words) + "\n", encoding="utf-8")
         self.init.chmod(0o700)
 
@@ -209,7 +208,7 @@ def _last(text: str) -> str:
 
 def _environment() -> dict[str, str]:
     """Return the environment of a job: little of the user's own, so that results do not depend on it."""
-    environment = {
+    return {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": str(guest.RUN / "tmp"),
         "TMPDIR": str(guest.RUN / "tmp"),
@@ -217,7 +216,5 @@ def _environment() -> dict[str, str]:
         "XDG_CACHE_HOME": str(cache_folder().parent),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
+        **children.search_path(),
     }
-    if "PYTHONPATH" in os.environ:
-        environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
-    return environment
