@@ -19,6 +19,7 @@ use crate::lots::Lots;
 use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
 use crate::recalled::Recalled;
 use crate::rounding::rounded_down;
+use descriptor::{MinRttRenewal, Parameters};
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -112,18 +113,19 @@ impl Bbr {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, random: Stream) -> Result<Bbr, ParameterError> {
+        let declared = Parameters::of(params);
         let settings = Settings {
             segment_bytes: f64::from(path.mss_bytes),
-            startup_gain: params.number("startup_gain"),
-            drain_gain: params.number("drain_gain"),
-            window_gain: params.number("window_gain"),
-            bandwidth_rounds: params.integer("bandwidth_rounds"),
-            renewed_by_equal: params.choice("min_rtt_renewal") == "equal",
-            probe_rtt_duration: params.span("probe_rtt_duration"),
-            tick: params.span("tick"),
-            below_bandwidth: 1.0 - params.number("pacing_margin"),
-            quantum: (!params.is_auto("quantum")).then(|| params.integer("quantum") as f64),
-            policer: params.boolean("policer"),
+            startup_gain: declared.startup_gain,
+            drain_gain: declared.drain_gain,
+            window_gain: declared.window_gain,
+            bandwidth_rounds: declared.bandwidth_rounds,
+            renewed_by_equal: declared.min_rtt_renewal == MinRttRenewal::Equal,
+            probe_rtt_duration: declared.probe_rtt_duration,
+            tick: declared.tick,
+            below_bandwidth: 1.0 - declared.pacing_margin,
+            quantum: declared.quantum.map(|count| count as f64),
+            policer: declared.policer,
         };
         let first_gain = settings.startup_gain * settings.below_bandwidth;
         Ok(Bbr {
@@ -135,7 +137,7 @@ impl Bbr {
             settings,
             rounds: PacketTimedRounds::default(),
             bandwidth: WindowedMax::default(),
-            least_rtt: LeastRtt::new(params.span("min_rtt_window")),
+            least_rtt: LeastRtt::new(declared.min_rtt_window),
             policer: Policer::default(),
             aggregation: Aggregation::default(),
             extra: TwoSlots::default(),

@@ -30,8 +30,9 @@ use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Stage, S
 use crate::lots::Lots;
 use crate::reno::Reno;
 use crate::rounds::Rounds;
+use descriptor::{FirstRound, FirstSamples, Hystart, Parameters, Repairs, Shadow, SlowStartGradient};
 use gradient::{Extremes, Gradients};
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
 /// Fewest segments that a back-off leaves.
@@ -78,14 +79,6 @@ enum Queue {
     Full,
 }
 
-/// What losses restore.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Shadow {
-    Off,
-    UntilEmpty,
-    Keep,
-}
-
 /// Linux's hybrid slow start.
 #[derive(Clone, Default, Debug)]
 struct HyStart {
@@ -126,30 +119,23 @@ impl Cdg {
     /// # Errors
     /// A number of back-offs to hold where none is ever ignored.
     pub fn new(params: &Params, path: &Path, random: Stream) -> Result<Cdg, ParameterError> {
-        let count_or_never = |name| match params.get(name) {
-            Value::Integer(count) => count,
-            _ => u64::MAX,
-        };
+        let declared = Parameters::of(params);
         let settings = Settings {
-            backoff: params.number("backoff"),
-            loss_backoff: params.number("loss_backoff"),
-            scale_nanos: params.span("scale").as_nanos() as f64,
-            extrapolate: params.choice("first_samples") == "extrapolate",
-            latest_in_slow_start: params.choice("slow_start_gradient") == "latest",
-            noise_nanos: params.span("noise").as_nanos() as i64,
-            ineffective: count_or_never("ineffective"),
-            hold: count_or_never("hold"),
-            shadow: match params.choice("shadow") {
-                "off" => Shadow::Off,
-                "until-empty" => Shadow::UntilEmpty,
-                _ => Shadow::Keep,
-            },
-            tolerance: params.boolean("tolerance"),
-            trains: matches!(params.choice("hystart"), "train" | "both"),
-            delays: matches!(params.choice("hystart"), "delay" | "both"),
-            tick_nanos: params.span("tick").as_nanos() as i64,
-            skips_repairs: params.choice("repairs") == "left-out",
-            counts_handshake: params.choice("first_round") == "handshake",
+            backoff: declared.backoff,
+            loss_backoff: declared.loss_backoff,
+            scale_nanos: declared.scale.as_nanos() as f64,
+            extrapolate: declared.first_samples == FirstSamples::Extrapolate,
+            latest_in_slow_start: declared.slow_start_gradient == SlowStartGradient::Latest,
+            noise_nanos: declared.noise.as_nanos() as i64,
+            ineffective: declared.ineffective.unwrap_or(u64::MAX),
+            hold: declared.hold.unwrap_or(u64::MAX),
+            shadow: declared.shadow,
+            tolerance: declared.tolerance,
+            trains: matches!(declared.hystart, Hystart::Train | Hystart::Both),
+            delays: matches!(declared.hystart, Hystart::Delay | Hystart::Both),
+            tick_nanos: declared.tick.as_nanos() as i64,
+            skips_repairs: declared.repairs == Repairs::LeftOut,
+            counts_handshake: declared.first_round == FirstRound::Handshake,
         };
         if settings.ineffective == u64::MAX && settings.hold != u64::MAX {
             return Err(ParameterError::new(
@@ -158,12 +144,12 @@ impl Cdg {
             ));
         }
         Ok(Cdg {
-            reno: Reno::with(params, path.initial_window),
+            reno: Reno::with(declared.arithmetic, path.initial_window),
             shadow: path.initial_window,
             rounds: Rounds::default(),
             round: None,
             several: 0,
-            gradients: Gradients::new(params.integer("samples") as usize),
+            gradients: Gradients::new(declared.samples as usize),
             easing: false,
             repaired: false,
             queue: Queue::Unknown,

@@ -15,47 +15,39 @@
 mod tests;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Repair, Signal, Start};
+use crate::newreno::Count;
 use crate::newreno::{self, Growth};
 use crate::reno::MIN_THRESHOLD;
 use crate::rounds::Rounds;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
-use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::parameters;
+use sojourn_core::registry::declare::number;
+use sojourn_core::registry::{Descriptor, Linux, ParameterError, Params, Preset, Value};
 use sojourn_core::{Span, Stream};
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        slow_start_limit: Option<u64> = newreno::SLOW_START_LIMIT,
+        count: Count = newreno::COUNT,
+        /// growth of the delay window in a round trip is alpha x window^k - 1
+        alpha: f64 = number(0.125, 0.0..=10.0),
+        /// exponent of that growth
+        k: f64 = number(0.75, 0.0..=1.0),
+        /// segments in queues from which the delay window shrinks
+        gamma: f64 = number(30.0, 0.5..=1e6),
+        /// part of those segments by which it then shrinks in a round trip
+        zeta: f64 = number(1.0, 0.0..=10.0),
+    }
+}
 
 /// What `compound` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "compound",
     summary: "Reno's window plus one that grows fast while the delay is small: best-effort TCP of former Windows systems",
     sources: &["ns-2.35 tcp/linux/src/tcp_compound.c"],
-    parameters: &[
-        newreno::SLOW_START_LIMIT,
-        newreno::COUNT,
-        Parameter {
-            name: "alpha",
-            kind: Kind::Number { min: 0.0, max: 10.0 },
-            default: Value::Number(0.125),
-            description: "growth of the delay window in a round trip is alpha x window^k - 1",
-        },
-        Parameter {
-            name: "k",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(0.75),
-            description: "exponent of that growth",
-        },
-        Parameter {
-            name: "gamma",
-            kind: Kind::Number { min: 0.5, max: 1e6 },
-            default: Value::Number(30.0),
-            description: "segments in queues from which the delay window shrinks",
-        },
-        Parameter {
-            name: "zeta",
-            kind: Kind::Number { min: 0.0, max: 10.0 },
-            default: Value::Number(1.0),
-            description: "part of those segments by which it then shrinks in a round trip",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[Preset {
         name: "ns2",
         summary: "ns-2.35 Agent/TCP/Linux with compound, which counts acknowledgements",
@@ -95,6 +87,7 @@ impl Compound {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Compound, ParameterError> {
+        let declared = Parameters::of(params);
         Ok(Compound {
             loss_window: path.initial_window,
             delay_window: 0.0,
@@ -103,11 +96,11 @@ impl Compound {
             out: 0.0,
             least: Span::MAX,
             samples: 0,
-            growth: Growth::new(params),
-            alpha: params.number("alpha"),
-            k: params.number("k"),
-            gamma: params.number("gamma"),
-            zeta: params.number("zeta"),
+            growth: Growth::new(declared.slow_start_limit, declared.count),
+            alpha: declared.alpha,
+            k: declared.k,
+            gamma: declared.gamma,
+            zeta: declared.zeta,
         })
     }
 

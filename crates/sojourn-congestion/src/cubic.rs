@@ -21,6 +21,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::{Arithmetic, Count, Friendly, IdleTime, Lookahead, Parameters, Reduce, SpareCredit, Undoes};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 
@@ -28,7 +29,7 @@ use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start, Undo};
 use crate::hystart::SlowStart;
 use jiffies::{Holds, Jiffies, Kept};
-use sojourn_core::registry::{Advice, ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
 /// Fewest segments that a loss leaves, and a mark as threshold (section 4.6).
@@ -110,57 +111,31 @@ struct Settings {
     slow_start_limit: f64,
 }
 
-/// Time in which the application limits sending.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum IdleTime {
-    LeftOut,
-    GapsLeftOut,
-    Counts,
-}
-
-/// How fast Reno's estimate grows.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Friendly {
-    Off,
-    Constant,
-    Rising,
-}
-
 impl Cubic {
     /// A control with the given parameters.
     ///
     /// # Errors
     /// A mark that reduces more than a loss, or whole arithmetic with what only fractions can do.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Cubic, ParameterError> {
-        let number_or_infinite = |name| match params.get(name) {
-            Value::Integer(integer) => integer as f64,
-            _ => f64::INFINITY,
-        };
-        let beta = params.number("beta");
+        let declared = Parameters::of(params);
+        let or_infinite = |count: Option<u64>| count.map_or(f64::INFINITY, |count| count as f64);
+        let beta = declared.beta;
         let settings = Settings {
-            scale: params.number("scale"),
+            scale: declared.scale,
             beta,
-            mark_beta: if params.is_auto("abe") { beta } else { params.number("abe") },
-            reduce_window: params.choice("reduce") == "window",
-            fast_convergence: params.boolean("fast_convergence"),
-            friendly: match params.choice("friendly") {
-                "off" => Friendly::Off,
-                "constant" => Friendly::Constant,
-                _ => Friendly::Rising,
-            },
-            smoothed_rtt: params.choice("lookahead") == "smoothed-rtt",
-            count_acks: params.choice("count") == "acks",
-            whole: params.choice("arithmetic") != "fractions",
-            jiffies: Jiffies::new(params)?,
-            keeps_credit: params.choice("spare_credit") == "kept",
-            first_growth: number_or_infinite("first_growth"),
-            idle_time: match params.choice("idle_time") {
-                "left-out" => IdleTime::LeftOut,
-                "gaps-left-out" => IdleTime::GapsLeftOut,
-                _ => IdleTime::Counts,
-            },
-            undoes_all: params.choice("undo") == "all",
-            slow_start_limit: number_or_infinite("slow_start_limit"),
+            mark_beta: declared.abe.unwrap_or(beta),
+            reduce_window: declared.reduce == Reduce::Window,
+            fast_convergence: declared.fast_convergence,
+            friendly: declared.friendly,
+            smoothed_rtt: declared.lookahead == Lookahead::SmoothedRtt,
+            count_acks: declared.count == Count::Acks,
+            whole: declared.arithmetic != Arithmetic::Fractions,
+            jiffies: Jiffies::new(declared.arithmetic, declared.tick)?,
+            keeps_credit: declared.spare_credit == SpareCredit::Kept,
+            first_growth: or_infinite(declared.first_growth),
+            idle_time: declared.idle_time,
+            undoes_all: declared.undo == Undoes::All,
+            slow_start_limit: or_infinite(declared.slow_start_limit),
         };
         if settings.mark_beta < settings.beta {
             return Err(ParameterError::new(
@@ -196,7 +171,7 @@ impl Cubic {
             credit: 0.0,
             kept: Kept::default(),
             least_rtt: Span::MAX,
-            slow_start: SlowStart::named(params.choice("hystart")),
+            slow_start: SlowStart::new(declared.hystart),
             settings,
         })
     }

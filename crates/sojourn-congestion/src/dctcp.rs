@@ -13,61 +13,61 @@
 mod tests;
 
 use crate::control::{Ack, Congestion, Control, EcnUse, Path, Recovered, Signal, Stage};
+use crate::newreno::Count;
 use crate::newreno::{self, Growth, Halve};
+use crate::reno::Arithmetic;
 use crate::reno::{self, Reno};
 use crate::rounds::Rounds;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
-use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::declare::{choice, integer_in, number, or_auto};
+use sojourn_core::registry::{Descriptor, Form, Linux, ParameterError, Params, Preset, Value};
 use sojourn_core::{Stream, Time};
+use sojourn_core::{choices, parameters};
+
+choices! {
+    /// Words of `window_end`.
+    enum WindowEnd { Beyond = "beyond", Reached = "reached" }
+    /// Words of `hold`.
+    enum Hold { Echoes = "echoes", RoundTrip = "round-trip" }
+    /// Words of `loss`.
+    enum Loss { Once = "once", Halves = "halves", Alpha = "alpha" }
+}
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        slow_start_limit: Option<u64> = newreno::SLOW_START_LIMIT,
+        count: Count = newreno::COUNT,
+        halve: Halve = newreno::HALVE,
+        arithmetic: Arithmetic = reno::ARITHMETIC,
+        /// weight of the last window's marked part in alpha (g)
+        gain: f64 = number(1.0 / 16.0, 1.0 / 1024.0..=1.0),
+        /// alpha before the first window; 1 halves at the first mark, as Reno does
+        initial_alpha: f64 = number(1.0, 0.0..=1.0),
+        /// alpha is kept in whole parts of one in so many, rounded down, and is 0 from where a decrease would be less
+        /// than a part; auto is exact
+        alpha_steps: Option<u64> = or_auto(&integer_in(16..=1_000_000)),
+        /// when a window of data ends for alpha: when more is acknowledged than was sent as it began (beyond, section 3.3
+        /// step 4), or when that is (reached, Linux)
+        window_end: WindowEnd = choice(WindowEnd::Beyond.value()),
+        /// when the window does not grow beside recovery: on acknowledgements with an echo (RFC 3168), or also for the
+        /// round trip that follows a reduction (Linux's state CWR)
+        hold: Hold = choice(Hold::Echoes.value()),
+        /// what a loss does: halve where no mark has reduced this window of data (once, section 3.5), or always, in the
+        /// middle of a reduction what that has left so far, but where a tail loss probe has repaired it leave 1 - alpha/2
+        /// as a mark does (halves, Linux), or leave 1 - alpha/2 as a mark does, which is nothing where no segment is
+        /// marked (ns-3)
+        loss: Loss = choice(Loss::Once.value()),
+    }
+}
 
 /// What `dctcp` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "dctcp",
     summary: "reduces the window in proportion to the marks of the last round trips; for data centres and step marking",
     sources: &["RFC 8257", "Linux 6.1 net/ipv4/tcp_dctcp.c", "ns-3.37 src/internet/model/tcp-dctcp.cc"],
-    parameters: &[
-        newreno::SLOW_START_LIMIT,
-        newreno::COUNT,
-        newreno::HALVE,
-        reno::ARITHMETIC,
-        Parameter {
-            name: "gain",
-            kind: Kind::Number { min: 1.0 / 1024.0, max: 1.0 },
-            default: Value::Number(1.0 / 16.0),
-            description: "weight of the last window's marked part in alpha (g)",
-        },
-        Parameter {
-            name: "initial_alpha",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(1.0),
-            description: "alpha before the first window; 1 halves at the first mark, as Reno does",
-        },
-        Parameter {
-            name: "alpha_steps",
-            kind: Kind::OrAuto(&Kind::Integer { min: 16, max: 1_000_000 }),
-            default: Value::Auto,
-            description: "alpha is kept in whole parts of one in so many, rounded down, and is 0 from where a decrease would be less than a part; auto is exact",
-        },
-        Parameter {
-            name: "window_end",
-            kind: Kind::Choice(&["beyond", "reached"]),
-            default: Value::Choice("beyond"),
-            description: "when a window of data ends for alpha: when more is acknowledged than was sent as it began (beyond, section 3.3 step 4), or when that is (reached, Linux)",
-        },
-        Parameter {
-            name: "hold",
-            kind: Kind::Choice(&["echoes", "round-trip"]),
-            default: Value::Choice("echoes"),
-            description: "when the window does not grow beside recovery: on acknowledgements with an echo (RFC 3168), or also for the round trip that follows a reduction (Linux's state CWR)",
-        },
-        Parameter {
-            name: "loss",
-            kind: Kind::Choice(&["once", "halves", "alpha"]),
-            default: Value::Choice("once"),
-            description: "what a loss does: halve where no mark has reduced this window of data (once, section 3.5), or always, in the middle of a reduction what that has left so far, but where a tail loss probe has repaired it leave 1 - alpha/2 as a mark does (halves, Linux), or leave 1 - alpha/2 as a mark does, which is nothing where no segment is marked (ns-3)",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset { name: "rfc", summary: "RFC 8257", values: &[] },
         Preset {
@@ -76,10 +76,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[
                 ("slow_start_limit", Value::Auto),
                 ("halve", Value::Choice("window")),
-                ("loss", Value::Choice("halves")),
+                ("loss", Loss::Halves.value()),
                 ("alpha_steps", Value::Integer(1024)),
-                ("window_end", Value::Choice("reached")),
-                ("hold", Value::Choice("round-trip")),
+                ("window_end", WindowEnd::Reached.value()),
+                ("hold", Hold::RoundTrip.value()),
                 ("arithmetic", Value::Choice("whole")),
             ],
         },
@@ -89,8 +89,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[
                 ("slow_start_limit", Value::Auto),
                 ("halve", Value::Choice("window")),
-                ("hold", Value::Choice("round-trip")),
-                ("loss", Value::Choice("alpha")),
+                ("hold", Hold::RoundTrip.value()),
+                ("loss", Loss::Alpha.value()),
             ],
         },
     ],
@@ -130,22 +130,13 @@ enum Observed {
     Reached(u32),
 }
 
-/// What a loss does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum OnLoss {
-    /// Halves, unless a mark has reduced this window of data.
-    Once,
-    Halves,
-    Alpha,
-}
-
 /// What does not change.
 #[derive(Clone, Debug)]
 struct Settings {
     gain: f64,
     alpha_steps: Option<f64>,
     hold_round_trip: bool,
-    on_loss: OnLoss,
+    on_loss: Loss,
     halve: Halve,
 }
 
@@ -155,26 +146,23 @@ impl Dctcp {
     /// # Errors
     /// Whole segments with what only fractions can do.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Dctcp, ParameterError> {
-        newreno::count_segments_where_whole(params)?;
+        let declared = Parameters::of(params);
+        newreno::count_segments_where_whole(declared.arithmetic, declared.count)?;
         Ok(Dctcp {
-            reno: Reno::with(params, path.initial_window),
-            alpha: params.number("initial_alpha"),
-            observed: Observed::new(params),
+            reno: Reno::with(declared.arithmetic, path.initial_window),
+            alpha: declared.initial_alpha,
+            observed: Observed::new(declared.window_end),
             acked: 0.0,
             marked: 0.0,
             classic: false,
             held: Time::ZERO,
-            growth: Growth::new(params),
+            growth: Growth::new(declared.slow_start_limit, declared.count),
             settings: Settings {
-                gain: params.number("gain"),
-                alpha_steps: (!params.is_auto("alpha_steps")).then(|| params.integer("alpha_steps") as f64),
-                hold_round_trip: params.choice("hold") == "round-trip",
-                on_loss: match params.choice("loss") {
-                    "once" => OnLoss::Once,
-                    "halves" => OnLoss::Halves,
-                    _ => OnLoss::Alpha,
-                },
-                halve: Halve::new(params),
+                gain: declared.gain,
+                alpha_steps: declared.alpha_steps.map(|count| count as f64),
+                hold_round_trip: declared.hold == Hold::RoundTrip,
+                on_loss: declared.loss,
+                halve: declared.halve,
             },
         })
     }
@@ -195,9 +183,9 @@ impl Dctcp {
     /// probe does without (`tcp_process_tlp_ack`, `dctcp_state`).
     fn answers_as_mark(&self, event: &Congestion) -> bool {
         match self.settings.on_loss {
-            OnLoss::Once => event.signal == Signal::Ecn,
-            OnLoss::Halves => event.signal == Signal::Ecn || event.stage == Stage::Repaired,
-            OnLoss::Alpha => true,
+            Loss::Once => event.signal == Signal::Ecn,
+            Loss::Halves => event.signal == Signal::Ecn || event.stage == Stage::Repaired,
+            Loss::Alpha => true,
         }
     }
 
@@ -209,10 +197,10 @@ impl Dctcp {
 }
 
 impl Observed {
-    fn new(params: &Params) -> Observed {
-        match params.choice("window_end") {
-            "beyond" => Observed::Beyond(Rounds::default()),
-            _ => Observed::Reached(0),
+    fn new(end: WindowEnd) -> Observed {
+        match end {
+            WindowEnd::Beyond => Observed::Beyond(Rounds::default()),
+            WindowEnd::Reached => Observed::Reached(0),
         }
     }
 
@@ -302,7 +290,7 @@ impl Control for Dctcp {
     }
 
     fn answers_both(&self) -> bool {
-        !self.classic && self.settings.on_loss != OnLoss::Once
+        !self.classic && self.settings.on_loss != Loss::Once
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -22,8 +22,29 @@ use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal, Start};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
 use alloc::vec::Vec;
-use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::parameters;
+use sojourn_core::registry::declare::{integer, number, span};
+use sojourn_core::registry::{Advice, Descriptor, Linux, ParameterError, Params, Preset};
 use sojourn_core::{Span, Stream, Time};
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        /// queueing delay aimed at (tau)
+        target: Span = span(Span::from_millis(100), Span::from_micros(100)..=Span::from_secs(10)),
+        /// segments by which the window grows in a round trip (alpha)
+        alpha: f64 = number(1.0, 1e-6..=100.0),
+        /// segments that an acknowledged one takes from the window at twice the target (zeta); the authors study 0.1 to
+        /// 10
+        zeta: f64 = number(5.0, 0.0..=1000.0),
+        /// smallest window in segments, except after a timeout, which leaves 1 (MIN_CWND of RFC 6817)
+        min_window: f64 = number(2.0, 1.0..=1e6),
+        /// minima of a minute each that are kept for the base delay (BASE_HISTORY)
+        base_history: u64 = integer(10, 1..=1000),
+        /// last samples, of the last round trip, whose minimum is the current delay (CURRENT_FILTER)
+        filter: u64 = integer(4, 1..=1000),
+    }
+}
 
 /// What `fledbat` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -33,44 +54,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Carofiglio, Muscariello, Rossi, Testa and Valenti, Rethinking the low extra delay background transport protocol, arXiv 1010.5623",
         "RFC 6817",
     ],
-    parameters: &[
-        Parameter {
-            name: "target",
-            kind: Kind::Span { min: Span::from_micros(100), max: Span::from_secs(10) },
-            default: Value::Span(Span::from_millis(100)),
-            description: "queueing delay aimed at (tau)",
-        },
-        Parameter {
-            name: "alpha",
-            kind: Kind::Number { min: 1e-6, max: 100.0 },
-            default: Value::Number(1.0),
-            description: "segments by which the window grows in a round trip (alpha)",
-        },
-        Parameter {
-            name: "zeta",
-            kind: Kind::Number { min: 0.0, max: 1000.0 },
-            default: Value::Number(5.0),
-            description: "segments that an acknowledged one takes from the window at twice the target (zeta); the authors study 0.1 to 10",
-        },
-        Parameter {
-            name: "min_window",
-            kind: Kind::Number { min: 1.0, max: 1e6 },
-            default: Value::Number(2.0),
-            description: "smallest window in segments, except after a timeout, which leaves 1 (MIN_CWND of RFC 6817)",
-        },
-        Parameter {
-            name: "base_history",
-            kind: Kind::Integer { min: 1, max: 1000 },
-            default: Value::Integer(10),
-            description: "minima of a minute each that are kept for the base delay (BASE_HISTORY)",
-        },
-        Parameter {
-            name: "filter",
-            kind: Kind::Integer { min: 1, max: 1000 },
-            default: Value::Integer(4),
-            description: "last samples, of the last round trip, whose minimum is the current delay (CURRENT_FILTER)",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[Preset { name: "paper", summary: "alpha 1 and zeta 5 with RFC 6817's delays", values: &[] }],
     linux: Linux::Absent("Linux has no LEDBAT"),
     low_priority: true,
@@ -100,16 +84,17 @@ impl FairLedbat {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<FairLedbat, ParameterError> {
+        let declared = Parameters::of(params);
         Ok(FairLedbat {
             window: path.initial_window,
-            base: BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Clock, false),
-            current: CurrentDelay::new(params.integer("filter") as usize, true),
+            base: BaseDelay::new(declared.base_history as usize, BASE_PERIOD, Rollover::Clock, false),
+            current: CurrentDelay::new(declared.filter as usize, true),
             queueing_nanos: None,
             reduced: None,
-            target_nanos: params.span("target").as_nanos() as f64,
-            alpha: params.number("alpha"),
-            zeta: params.number("zeta"),
-            min_window: params.number("min_window"),
+            target_nanos: declared.target.as_nanos() as f64,
+            alpha: declared.alpha,
+            zeta: declared.zeta,
+            min_window: declared.min_window,
         })
     }
 }

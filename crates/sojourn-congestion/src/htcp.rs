@@ -16,6 +16,7 @@ mod descriptor;
 mod tests;
 
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 
@@ -102,8 +103,9 @@ impl Htcp {
     /// # Errors
     /// None.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Htcp, ParameterError> {
+        let declared = Parameters::of(params);
         Ok(Htcp {
-            reno: Reno::with(params, path.initial_window),
+            reno: Reno::with(declared.arithmetic, path.initial_window),
             alpha: 1.0,
             beta: RENO_BETA,
             adapts: false,
@@ -112,11 +114,11 @@ impl Htcp {
             quiet_before: None,
             throughput: Throughput { segments: 0.0, from: Time::ZERO, mean: 0.0, most: 0.0, reached: 0.0 },
             settings: Settings {
-                low_speed: params.span("low_speed"),
-                max_beta: params.number("beta_max"),
-                adapts_beta: params.boolean("adaptive_backoff"),
-                scales_rtt: params.boolean("rtt_scaling"),
-                watches_throughput: params.boolean("bandwidth_switch"),
+                low_speed: declared.low_speed,
+                max_beta: declared.beta_max,
+                adapts_beta: declared.adaptive_backoff,
+                scales_rtt: declared.rtt_scaling,
+                watches_throughput: declared.bandwidth_switch,
             },
         })
     }

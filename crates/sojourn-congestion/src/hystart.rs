@@ -12,23 +12,49 @@ use crate::rounds::Rounds;
 use alloc::boxed::Box;
 use hybrid::Hybrid;
 use sojourn_core::Span;
-use sojourn_core::registry::{Kind, Parameter, Value};
+use sojourn_core::choices;
+use sojourn_core::registry::declare::{Field, choice};
+
+choices! {
+    /// When slow start ends before a loss.
+    pub(crate) enum Hystart {
+        /// Never.
+        Off = "off",
+        /// HyStart++.
+        Rfc9406 = "rfc9406",
+        /// Its predecessor as Linux has it.
+        Linux = "linux",
+        /// Its predecessor as ns-3 has it.
+        Ns3 = "ns3",
+    }
+}
+
+choices! {
+    /// [`Hystart`] of a control that can only have RFC 9406's.
+    pub(crate) enum Only {
+        Off = "off",
+        Rfc9406 = "rfc9406",
+    }
+}
+
+impl From<Only> for Hystart {
+    fn from(only: Only) -> Hystart {
+        match only {
+            Only::Off => Hystart::Off,
+            Only::Rfc9406 => Hystart::Rfc9406,
+        }
+    }
+}
 
 /// The parameter of a control that can only have RFC 9406's.
-pub(crate) const PLUS_PLUS_PARAMETER: Parameter = Parameter {
-    name: "hystart",
-    kind: Kind::Choice(&["off", "rfc9406"]),
-    default: Value::Choice("off"),
-    description: "leave slow start when the round-trip time rises: off, or HyStart++ (rfc9406), which goes with a slow_start_limit of 8, or auto where segments are paced",
-};
+pub(crate) const ONLY: Field<Only> = choice(Only::Off.value()).described(
+    "leave slow start when the round-trip time rises: off, or HyStart++ (rfc9406), which goes with a slow_start_limit of 8, or auto where segments are paced",
+);
 
 /// The parameter of a control that can have any.
-pub(crate) const ANY_PARAMETER: Parameter = Parameter {
-    name: "hystart",
-    kind: Kind::Choice(&["off", "rfc9406", "linux", "ns3"]),
-    default: Value::Choice("rfc9406"),
-    description: "leave slow start when the round-trip time rises: HyStart++ (rfc9406); or its predecessor, which also hears trains of acknowledgements and leaves at once: linux (trains longer than half the least RTT plus 0.5 ms, delay of 1/8 of it within 4 to 16 ms) or ns3 (trains longer than the least RTT, delay as large as it within 4 ms to 1 s)",
-};
+pub(crate) const ANY: Field<Hystart> = choice(Hystart::Rfc9406.value()).described(
+    "leave slow start when the round-trip time rises: HyStart++ (rfc9406); or its predecessor, which also hears trains of acknowledgements and leaves at once: linux (trains longer than half the least RTT plus 0.5 ms, delay of 1/8 of it within 4 to 16 ms) or ns3 (trains longer than the least RTT, delay as large as it within 4 ms to 1 s)",
+);
 
 /// RTT samples of a round before its minimum means something (`N_RTT_SAMPLE`).
 const MIN_SAMPLES: u32 = 8;
@@ -78,14 +104,13 @@ enum Phase {
 }
 
 impl SlowStart {
-    /// The one that the parameter `hystart` names.
-    pub(crate) fn named(name: &str) -> SlowStart {
-        match name {
-            "off" => SlowStart::Standard,
-            "rfc9406" => SlowStart::PlusPlus(Box::new(PlusPlus::new())),
-            "linux" => SlowStart::Hybrid(Box::new(Hybrid::new(hybrid::LINUX))),
-            "ns3" => SlowStart::Hybrid(Box::new(Hybrid::new(hybrid::NS3))),
-            _ => unreachable!("a choice of the descriptor"),
+    /// Slow start that ends as `hystart` says.
+    pub(crate) fn new(hystart: Hystart) -> SlowStart {
+        match hystart {
+            Hystart::Off => SlowStart::Standard,
+            Hystart::Rfc9406 => SlowStart::PlusPlus(Box::new(PlusPlus::new())),
+            Hystart::Linux => SlowStart::Hybrid(Box::new(Hybrid::new(hybrid::LINUX))),
+            Hystart::Ns3 => SlowStart::Hybrid(Box::new(Hybrid::new(hybrid::NS3))),
         }
     }
 

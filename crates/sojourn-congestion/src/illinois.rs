@@ -19,6 +19,7 @@ mod tests;
 
 use alloc::format;
 pub use descriptor::DESCRIPTOR;
+use descriptor::{LossOf, Parameters};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 
@@ -92,22 +93,25 @@ impl Illinois {
     /// # Errors
     /// A least value above the largest.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Illinois, ParameterError> {
-        let range = |least: &'static str, most: &str| {
-            let (low, high) = (params.number(least), params.number(most));
+        let declared = Parameters::of(params);
+        let range = |(least, low): (&'static str, f64), (most, high): (&str, f64)| {
             let sentence = format!("must not exceed {most}, here {high}: it is the other end of one range");
             if low > high { Err(ParameterError::new(least, sentence)) } else { Ok((low, high)) }
         };
         let settings = Settings {
-            alpha: range("alpha_min", "alpha_max")?,
-            beta: range("beta_min", "beta_max")?,
-            alpha_delay: params.number("alpha_delay"),
-            beta_delay: range("beta_delay_min", "beta_delay_max")?,
-            theta: params.integer("theta"),
-            window_threshold: params.number("window_threshold"),
-            reduces_flight: params.choice("loss_of") == "flight",
+            alpha: range(("alpha_min", declared.alpha_min), ("alpha_max", declared.alpha_max))?,
+            beta: range(("beta_min", declared.beta_min), ("beta_max", declared.beta_max))?,
+            alpha_delay: declared.alpha_delay,
+            beta_delay: range(
+                ("beta_delay_min", declared.beta_delay_min),
+                ("beta_delay_max", declared.beta_delay_max),
+            )?,
+            theta: declared.theta,
+            window_threshold: declared.window_threshold,
+            reduces_flight: declared.loss_of == LossOf::Flight,
         };
         Ok(Illinois {
-            reno: Reno::with(params, path.initial_window),
+            reno: Reno::with(declared.arithmetic, path.initial_window),
             round: Round::Lasts(0),
             least: Span::MAX,
             most: Span::ZERO,

@@ -23,6 +23,7 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 
@@ -81,18 +82,19 @@ impl Libutp {
     /// # Errors
     /// A send buffer that does not hold the smallest window, or a packet.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Libutp, ParameterError> {
-        let target_nanos = params.span("target").as_nanos() as f64;
+        let declared = Parameters::of(params);
+        let target_nanos = declared.target.as_nanos() as f64;
         let settings = Settings {
             packet: f64::from(path.mss_bytes),
             target_nanos,
-            gain: params.number("gain_bytes"),
-            min_window: params.integer("min_window_bytes") as f64,
-            max_window: params.integer("send_buffer_bytes") as f64,
-            slow_start: params.boolean("slow_start"),
-            slow_start_exit_nanos: params.number("slow_start_exit") * target_nanos,
-            decay_interval: params.span("decay_interval"),
-            rate_limit_after: params.span("rate_limit_after"),
-            skew_correction: params.boolean("skew_correction"),
+            gain: declared.gain_bytes,
+            min_window: declared.min_window_bytes as f64,
+            max_window: declared.send_buffer_bytes as f64,
+            slow_start: declared.slow_start,
+            slow_start_exit_nanos: declared.slow_start_exit * target_nanos,
+            decay_interval: declared.decay_interval,
+            rate_limit_after: declared.rate_limit_after,
+            skew_correction: declared.skew_correction,
         };
         if settings.max_window < settings.min_window.max(settings.packet) {
             return Err(ParameterError::new(
@@ -100,7 +102,7 @@ impl Libutp {
                 "must hold min_window_bytes and a full packet: the window can be no larger than this buffer",
             ));
         }
-        let history = || BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Elapsed, false);
+        let history = || BaseDelay::new(declared.base_history as usize, BASE_PERIOD, Rollover::Elapsed, false);
         Ok(Libutp {
             bytes: settings.packet,
             window: 1.0,
@@ -108,8 +110,8 @@ impl Libutp {
             in_slow_start: settings.slow_start,
             base: history(),
             base_back: history(),
-            current: CurrentDelay::new(params.integer("filter") as usize, false),
-            drift: params.boolean("drift_penalty").then(Drift::new),
+            current: CurrentDelay::new(declared.filter as usize, false),
+            drift: declared.drift_penalty.then(Drift::new),
             queueing_nanos: None,
             limited: None,
             halved: None,

@@ -9,10 +9,28 @@ mod tests;
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal};
 use crate::hystart::{self, SlowStart};
-use crate::reno::{self, Reno};
+use crate::reno::{self, Arithmetic, Reno};
 use alloc::vec::Vec;
 use sojourn_core::Stream;
-use sojourn_core::registry::{Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::declare::{Field, choice, integer, number_in, or_auto, unless_auto};
+use sojourn_core::registry::{Advice, Descriptor, Form, Linux, ParameterError, Params, Preset, Value};
+use sojourn_core::{choices, parameters};
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        slow_start_limit: Option<u64> = SLOW_START_LIMIT,
+        count: Count = COUNT,
+        halve: Halve = HALVE,
+        arithmetic: Arithmetic = reno::ARITHMETIC,
+        /// slow-start threshold before the first loss, in segments; auto is no threshold
+        initial_threshold: Option<f64> = or_auto(&number_in(2.0..=1e9)),
+        hystart: hystart::Only = hystart::ONLY,
+        /// part of the window that a congestion mark leaves (beta_ecn of RFC 8511: 0.8; 0.7 to 0.85 is its range); auto
+        /// is half, as for a loss
+        abe: Option<f64> = or_auto(&number_in(0.5..=0.99)),
+    }
+}
 
 /// What `newreno` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -28,25 +46,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "ns-2.35 tcp/tcp.cc",
         "ns-3.37 src/internet/model/tcp-congestion-ops.cc",
     ],
-    parameters: &[
-        SLOW_START_LIMIT,
-        COUNT,
-        HALVE,
-        reno::ARITHMETIC,
-        Parameter {
-            name: "initial_threshold",
-            kind: Kind::OrAuto(&Kind::Number { min: 2.0, max: 1e9 }),
-            default: Value::Auto,
-            description: "slow-start threshold before the first loss, in segments; auto is no threshold",
-        },
-        hystart::PLUS_PLUS_PARAMETER,
-        Parameter {
-            name: "abe",
-            kind: Kind::OrAuto(&Kind::Number { min: 0.5, max: 0.99 }),
-            default: Value::Auto,
-            description: "part of the window that a congestion mark leaves (beta_ecn of RFC 8511: 0.8; 0.7 to 0.85 is its range); auto is half, as for a loss",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset { name: "rfc", summary: "RFC 5681", values: &[] },
         Preset {
@@ -59,19 +59,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "Linux reno: counts every acknowledged segment, halves the window, in whole segments",
             values: &[
                 ("slow_start_limit", Value::Auto),
-                ("halve", Value::Choice("window")),
-                ("arithmetic", Value::Choice("whole")),
+                ("halve", Halve::Window.value()),
+                ("arithmetic", Arithmetic::Whole.value()),
             ],
         },
         Preset {
             name: "ns2",
             summary: "ns-2.35 Agent/TCP/Newreno: counts acknowledgements, halves the window",
-            values: &[("count", Value::Choice("acks")), ("halve", Value::Choice("window"))],
+            values: &[("count", Count::Acks.value()), ("halve", Halve::Window.value())],
         },
         Preset {
             name: "ns3",
             summary: "ns-3.37 TcpNewReno: counts acknowledgements, halves what SACK leaves in flight",
-            values: &[("count", Value::Choice("acks")), ("halve", Value::Choice("pipe"))],
+            values: &[("count", Count::Acks.value()), ("halve", Halve::Pipe.value())],
         },
     ],
     linux: Linux::Kernel(&[Form { name: "reno", module: "", ..Form::PLAIN }]),
@@ -79,46 +79,31 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 /// A parameter of [`Growth`].
-pub(crate) const SLOW_START_LIMIT: Parameter = Parameter {
-    name: "slow_start_limit",
-    kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 1_000_000 }),
-    default: Value::Integer(1),
-    description: "most segments by which one acknowledgement may open the window in slow start (L of RFC 3465); auto is no limit",
-};
+pub(crate) const SLOW_START_LIMIT: Field<Option<u64>> = unless_auto(&integer(1, 1..=1_000_000)).described(
+    "most segments by which one acknowledgement may open the window in slow start (L of RFC 3465); auto is no limit",
+);
 
 /// A parameter of [`Growth`].
-pub(crate) const COUNT: Parameter = Parameter {
-    name: "count",
-    kind: Kind::Choice(&["segments", "acks"]),
-    default: Value::Choice("segments"),
-    description: "what congestion avoidance counts: acknowledged segments (RFC 5681, equation 3 with byte counting) or acknowledgements",
-};
+pub(crate) const COUNT: Field<Count> = choice(Count::Segments.value()).described(
+    "what congestion avoidance counts: acknowledged segments (RFC 5681, equation 3 with byte counting) or acknowledgements",
+);
+
+choices! {
+    /// What congestion avoidance counts.
+    pub(crate) enum Count { Segments = "segments", Acks = "acks" }
+}
 
 /// What a loss halves.
-pub(crate) const HALVE: Parameter = Parameter {
-    name: "halve",
-    kind: Kind::Choice(&["flight", "window", "pipe"]),
-    default: Value::Choice("flight"),
-    description: "what a loss halves: the data in flight (RFC 5681, equation 4), the congestion window, or what is in flight without what selective acknowledgements report (ns-3)",
-};
+pub(crate) const HALVE: Field<Halve> = choice(Halve::Flight.value()).described(
+    "what a loss halves: the data in flight (RFC 5681, equation 4), the congestion window, or what is in flight without what selective acknowledgements report (ns-3)",
+);
 
-/// As [`HALVE`] says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Halve {
-    Flight,
-    Window,
-    Pipe,
+choices! {
+    /// As [`HALVE`] says.
+    pub(crate) enum Halve { Flight = "flight", Window = "window", Pipe = "pipe" }
 }
 
 impl Halve {
-    pub(crate) fn new(params: &Params) -> Halve {
-        match params.choice("halve") {
-            "flight" => Halve::Flight,
-            "window" => Halve::Window,
-            _ => Halve::Pipe,
-        }
-    }
-
     /// The segments of which a signal leaves a part, in a window of `window`.
     pub(crate) fn of(self, event: &Congestion, window: f64) -> f64 {
         match self {
@@ -141,10 +126,10 @@ pub(crate) struct Growth {
 
 impl Growth {
     /// As [`SLOW_START_LIMIT`] and [`COUNT`] say.
-    pub(crate) fn new(params: &Params) -> Growth {
+    pub(crate) fn new(slow_start_limit: Option<u64>, count: Count) -> Growth {
         Growth {
-            slow_start_limit: number_or_infinite(params, "slow_start_limit"),
-            count_acks: params.choice("count") == "acks",
+            slow_start_limit: slow_start_limit.map_or(f64::INFINITY, |limit| limit as f64),
+            count_acks: count == Count::Acks,
         }
     }
 
@@ -190,23 +175,14 @@ impl Growth {
 }
 
 /// Refuses to count acknowledgements in whole arithmetic, whose step comes after so many acknowledged segments.
-pub(crate) fn count_segments_where_whole(params: &Params) -> Result<(), ParameterError> {
-    if params.choice(reno::ARITHMETIC.name) == "whole" && params.choice(COUNT.name) == "acks" {
+pub(crate) fn count_segments_where_whole(arithmetic: Arithmetic, count: Count) -> Result<(), ParameterError> {
+    if arithmetic == Arithmetic::Whole && count == Count::Acks {
         return Err(ParameterError::new(
-            COUNT.name,
+            "count",
             "segments where arithmetic is whole: its step comes after so many acknowledged segments",
         ));
     }
     Ok(())
-}
-
-/// A number that may be `auto`, which is infinite.
-fn number_or_infinite(params: &Params, name: &str) -> f64 {
-    match params.get(name) {
-        Value::Number(number) => number,
-        Value::Integer(integer) => integer as f64,
-        _ => f64::INFINITY,
-    }
 }
 
 /// The state of RFC 5681.
@@ -225,15 +201,16 @@ impl NewReno {
     /// # Errors
     /// Whole segments with what only fractions can do.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<NewReno, ParameterError> {
-        let mut reno = Reno::with(params, path.initial_window);
-        reno.threshold = number_or_infinite(params, "initial_threshold");
-        count_segments_where_whole(params)?;
+        let declared = Parameters::of(params);
+        let mut reno = Reno::with(declared.arithmetic, path.initial_window);
+        reno.threshold = declared.initial_threshold.unwrap_or(f64::INFINITY);
+        count_segments_where_whole(declared.arithmetic, declared.count)?;
         Ok(NewReno {
             reno,
-            growth: Growth::new(params),
-            halve: Halve::new(params),
-            mark_leaves: if params.is_auto("abe") { LOSS_LEAVES } else { params.number("abe") },
-            slow_start: SlowStart::named(params.choice("hystart")),
+            growth: Growth::new(declared.slow_start_limit, declared.count),
+            halve: declared.halve,
+            mark_leaves: declared.abe.unwrap_or(LOSS_LEAVES),
+            slow_start: SlowStart::new(declared.hystart.into()),
         })
     }
 }

@@ -14,6 +14,7 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
@@ -39,11 +40,12 @@ impl Nice {
     /// # Errors
     /// An alpha above beta.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Nice, ParameterError> {
-        let min_window = params.number("min_window");
+        let declared = Parameters::of(params);
+        let min_window = declared.min_window;
         let settings = VegasSettings {
-            alpha: params.number("alpha"),
-            beta: params.number("beta"),
-            gamma: params.number("gamma"),
+            alpha: declared.alpha,
+            beta: declared.beta,
+            gamma: declared.gamma,
             least_window: min_window,
             least_samples: 1,
             backlog: Backlog::Base,
@@ -57,8 +59,8 @@ impl Nice {
         Ok(Nice {
             vegas: Vegas::with(settings, Reno::new(path.initial_window))?,
             congested: 0.0,
-            threshold: params.number("threshold"),
-            fraction: params.number("fraction"),
+            threshold: declared.threshold,
+            fraction: declared.fraction,
             min_window,
         })
     }

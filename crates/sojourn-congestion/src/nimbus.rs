@@ -23,6 +23,7 @@ pub use descriptor::DESCRIPTOR;
 use crate::control::{Ack, AppLimited, Congestion, Control, Path, Signal, Start};
 use crate::lots::Lots;
 use core::f64::consts::PI;
+use descriptor::Parameters;
 use meter::Meter;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
@@ -127,10 +128,10 @@ impl Nimbus {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, random: Stream) -> Result<Nimbus, ParameterError> {
+        let declared = Parameters::of(params);
         let packet_bits = f64::from(path.mss_bytes + path.header_bytes) * 8.0;
-        let told =
-            (!params.is_auto("capacity")).then(|| params.rate("capacity").bits_per_second() as f64 / packet_bits);
-        let pulses = (params.number("frequency") * SAMPLES as f64 / RATE_HZ).round() as usize;
+        let told = declared.capacity.map(|rate| rate.bits_per_second() as f64 / packet_bits);
+        let pulses = (declared.frequency * SAMPLES as f64 / RATE_HZ).round() as usize;
         Ok(Nimbus {
             window: path.initial_window,
             segment_bits: f64::from(path.mss_bytes) * 8.0,
@@ -149,12 +150,12 @@ impl Nimbus {
             lots: Lots::new(random),
             settings: Settings {
                 pulses,
-                pulse: params.number("pulse"),
-                elastic: params.number("elastic"),
-                alpha: params.number("alpha"),
-                beta: params.number("beta"),
-                target: params.span("target").as_secs_f64(),
-                rest: params.span("rest"),
+                pulse: declared.pulse,
+                elastic: declared.elastic,
+                alpha: declared.alpha,
+                beta: declared.beta,
+                target: declared.target.as_secs_f64(),
+                rest: declared.rest,
             },
         })
     }

@@ -22,6 +22,7 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::{FirstMark, Parameters, Spacing};
 
 use crate::control::{Ack, Congestion, Control, EcnUse, Path, Signal};
 use crate::rounds::Rounds;
@@ -74,14 +75,15 @@ impl Prague {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Prague, ParameterError> {
+        let declared = Parameters::of(params);
         let settings = Settings {
-            gain: params.number("gain"),
-            first_halves: params.choice("first_mark") == "halves",
-            whole_rounds: params.choice("spacing") == "rounds",
-            virtual_rtt: params.span("virtual_rtt"),
-            transition: params.integer("transition"),
-            credit: params.boolean("loss_credit"),
-            min_rate: (!params.is_auto("min_rate")).then(|| params.rate("min_rate")),
+            gain: declared.gain,
+            first_halves: declared.first_mark == FirstMark::Halves,
+            whole_rounds: declared.spacing == Spacing::Rounds,
+            virtual_rtt: declared.virtual_rtt,
+            transition: declared.transition,
+            credit: declared.loss_credit,
+            min_rate: declared.min_rate,
         };
         Ok(Prague::begin(path.initial_window, f64::from(path.mss_bytes), settings))
     }
@@ -295,7 +297,7 @@ impl Control for Prague {
 
     fn advice(params: &Params) -> Vec<Advice> {
         let mut advice = Vec::new();
-        if params.span("virtual_rtt").is_zero() {
+        if Parameters::of(params).virtual_rtt.is_zero() {
             let text = "flows get shares in inverse proportion to their round-trip times; 25 ms is usual";
             advice.push(Advice::new("virtual_rtt", text));
         }

@@ -23,6 +23,7 @@ use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSampl
 use crate::lots::Lots;
 use alloc::vec::Vec;
 use decision::{Judged, Mode, PROBED, RateControl};
+use descriptor::Parameters;
 use interval::{Arrival, Arrivals, Interval};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -68,14 +69,15 @@ impl ProteusS {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, random: Stream) -> Result<ProteusS, ParameterError> {
+        let declared = Parameters::of(params);
         let segment_bits = f64::from(path.mss_bytes) * 8.0;
         let first = path.initial_window * segment_bits / INITIAL_RTT;
-        let min = params.rate("min_rate").bits_per_second() as f64;
+        let min = declared.min_rate.bits_per_second() as f64;
         Ok(ProteusS {
             window: path.initial_window,
             segment_bits,
             control: RateControl::new(first, min, Lots::new(random)),
-            utility: Utility::new(params),
+            utility: Utility::new(&declared),
             arrivals: Arrivals::default(),
             useful: Vec::with_capacity(PROBED),
             filling: false,

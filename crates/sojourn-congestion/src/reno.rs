@@ -7,18 +7,21 @@
 use crate::control::{Recovered, Signal};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
-use sojourn_core::registry::{Kind, Parameter, Params, Value};
+use sojourn_core::choices;
+use sojourn_core::registry::declare::{Field, choice};
 
 /// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
 pub(crate) const MIN_THRESHOLD: f64 = 2.0;
 
+choices! {
+    /// In what steps the window moves.
+    pub(crate) enum Arithmetic { Fractions = "fractions", Whole = "whole" }
+}
+
 /// A parameter of [`Reno`].
-pub(crate) const ARITHMETIC: Parameter = Parameter {
-    name: "arithmetic",
-    kind: Kind::Choice(&["fractions", "whole"]),
-    default: Value::Choice("fractions"),
-    description: "whether the window moves in fractions of a segment, or in whole ones after so many acknowledged segments, with all quotients rounded down (Linux)",
-};
+pub(crate) const ARITHMETIC: Field<Arithmetic> = choice(Arithmetic::Fractions.value()).described(
+    "whether the window moves in fractions of a segment, or in whole ones after so many acknowledged segments, with all quotients rounded down (Linux)",
+);
 
 /// No count, for there are no whole segments to wait for.
 const FRACTIONS: f64 = -1.0;
@@ -38,9 +41,9 @@ impl Reno {
         Reno { window, threshold: f64::INFINITY, credit: FRACTIONS }
     }
 
-    /// The same as [`ARITHMETIC`] says.
-    pub(crate) fn with(params: &Params, window: f64) -> Reno {
-        let whole = params.choice(ARITHMETIC.name) == "whole";
+    /// A flow that begins with slow start, in steps of `arithmetic`.
+    pub(crate) fn with(arithmetic: Arithmetic, window: f64) -> Reno {
+        let whole = arithmetic == Arithmetic::Whole;
         Reno { credit: if whole { 0.0 } else { FRACTIONS }, ..Reno::new(window) }
     }
 
@@ -150,11 +153,9 @@ impl Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::newreno::DESCRIPTOR;
-    use crate::script::params;
 
     fn whole(window: f64, threshold: f64) -> Reno {
-        let mut reno = Reno::with(&params(&DESCRIPTOR, "linux", &[]), window);
+        let mut reno = Reno::with(Arithmetic::Whole, window);
         reno.threshold = threshold;
         reno
     }

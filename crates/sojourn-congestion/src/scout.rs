@@ -16,6 +16,7 @@ mod turn;
 
 use alloc::boxed::Box;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
 use path::{MILLISECOND, PathKnowledge, SECOND};
@@ -105,14 +106,15 @@ impl Scout {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, random: Stream) -> Result<Scout, ParameterError> {
-        let nanos = |name| params.span(name).as_nanos() as f64;
+        let declared = Parameters::of(params);
+        let nanos = |span: Span| span.as_nanos() as f64;
         let mut scout = Scout {
             window: 0.0,
             threshold: f64::INFINITY,
             pacing: None,
             small: true,
             now: 0,
-            path: PathKnowledge::new(nanos("target"), path),
+            path: PathKnowledge::new(nanos(declared.target), path),
             state: State::Drain,
             pause: 0.0,
             clean: false,
@@ -124,8 +126,8 @@ impl Scout {
             random,
             settings: Settings {
                 initial_window: path.initial_window.clamp(1.0, INITIAL_WINDOW),
-                longest_pause: nanos("pause"),
-                turn: nanos("turn"),
+                longest_pause: nanos(declared.pause),
+                turn: nanos(declared.turn),
             },
         };
         scout.send_train(Purpose::Small, scout.path.small_train());

@@ -21,6 +21,7 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, EcnUse, Path, Signal, Start};
 use crate::rounds::Rounds;
+use descriptor::Parameters;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 
@@ -86,6 +87,7 @@ impl Scream {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Scream, ParameterError> {
+        let declared = Parameters::of(params);
         let mss_bytes = f64::from(path.mss_bytes);
         let least = LEAST_BYTES / mss_bytes;
         Ok(Scream {
@@ -109,8 +111,8 @@ impl Scream {
             smoothed_rtt: Span::ZERO,
             least,
             mss_bytes,
-            l4s: params.boolean("l4s"),
-            target: params.span("target"),
+            l4s: declared.l4s,
+            target: declared.target,
         })
     }
 

@@ -20,6 +20,10 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::{
+    DelayFrom, Extremes, Greatest, Indicates, IndicatesFrom, Indication, InferenceHolds, Parameters, Registers,
+    RemoteClock, Resume,
+};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 
@@ -28,7 +32,7 @@ use crate::control::{Ack, Congestion, Control, Path, Recovered};
 use crate::newreno::Halve;
 use crate::reno::Reno;
 use delay::{Arithmetic, Delays, Level};
-use sojourn_core::registry::{Advice, ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
 /// Smallest window of the inference phase.
@@ -68,42 +72,43 @@ impl TcpLp {
     /// # Errors
     /// An estimated clock with ticks that do not divide a second.
     pub fn new(params: &Params, path: &Path, mut random: Stream) -> Result<TcpLp, ParameterError> {
-        let tick_nanos = params.span("tick").as_nanos() as i64;
-        let estimate_clock = params.choice("remote_clock") == "estimated";
+        let declared = Parameters::of(params);
+        let tick_nanos = declared.tick.as_nanos() as i64;
+        let estimate_clock = declared.remote_clock == RemoteClock::Estimated;
         if estimate_clock && 1_000_000_000 % tick_nanos != 0 {
             return Err(ParameterError::new(
                 "tick",
                 "must divide a second where remote_clock is estimated: Linux's estimate counts whole ticks per second",
             ));
         }
-        let offset_ticks = match params.get("clock_offset") {
-            Value::Span(offset) => offset.as_nanos() as i64 / tick_nanos,
-            _ => i64::from(random.bits() as u32),
+        let offset_ticks = match declared.clock_offset {
+            Some(offset) => offset.as_nanos() as i64 / tick_nanos,
+            None => i64::from(random.bits() as u32),
         };
         let arithmetic = Arithmetic {
             tick_nanos,
             offset_ticks,
-            wraps: params.choice("registers") == "32-bit",
-            smoothing: params.integer("smoothing") as i64,
-            percent: (params.number("threshold") * 100.0).round() as i64,
-            second_highest: params.choice("greatest") == "second",
+            wraps: declared.registers == Registers::Bits32,
+            smoothing: declared.smoothing as i64,
+            percent: (declared.threshold * 100.0).round() as i64,
+            second_highest: declared.greatest == Greatest::Second,
         };
         Ok(TcpLp {
-            reno: Reno::with(params, path.initial_window),
+            reno: Reno::with(declared.arithmetic, path.initial_window),
             delays: Delays::new(arithmetic, estimate_clock),
             indicated: None,
             reacted: None,
-            watching: params.choice("indicates_from") == "start",
+            watching: declared.indicates_from == IndicatesFrom::Start,
             settings: Settings {
-                indicates_when_reached: params.choice("indicates") == "reached",
-                inference: params.number("inference"),
-                once_per_rtt: params.boolean("once_per_rtt"),
-                resets_extremes: params.choice("extremes") == "reset",
-                grows_too: params.choice("indication") == "grows-too",
-                resumes_in_avoidance: params.choice("resume") == "avoidance",
-                holds_slow_start: params.choice("inference_holds") == "growth",
-                halve: Halve::new(params),
-                from_echo: params.choice("delay_from") == "echo",
+                indicates_when_reached: declared.indicates == Indicates::Reached,
+                inference: declared.inference,
+                once_per_rtt: declared.once_per_rtt,
+                resets_extremes: declared.extremes == Extremes::Reset,
+                grows_too: declared.indication == Indication::GrowsToo,
+                resumes_in_avoidance: declared.resume == Resume::Avoidance,
+                holds_slow_start: declared.inference_holds == InferenceHolds::Growth,
+                halve: declared.halve,
+                from_echo: declared.delay_from == DelayFrom::Echo,
             },
         })
     }

@@ -14,8 +14,9 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use descriptor::BASE_RTT;
 pub use descriptor::DESCRIPTOR;
+pub(crate) use descriptor::{BASE_RTT, Backlog, BaseRtt, Loss};
+use descriptor::{DecidesOn, Parameters, RoundRtt, SlowStart, SlowStartExit};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 
@@ -72,53 +73,28 @@ pub(crate) struct Settings {
     pub(crate) forgets_base: bool,
 }
 
-/// How queued segments are counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Backlog {
-    Base,
-    Rtt,
-    RttHalves,
-    Flight,
-}
-
-/// What a loss leaves of the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Loss {
-    Half,
-    ThreeQuarters,
-    OneLess,
-}
-
 impl Vegas {
     /// A control with the given parameters.
     ///
     /// # Errors
     /// An alpha above beta.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Vegas, ParameterError> {
+        let declared = Parameters::of(params);
         let settings = Settings {
-            alpha: params.number("alpha"),
-            beta: params.number("beta"),
-            gamma: params.number("gamma"),
+            alpha: declared.alpha,
+            beta: declared.beta,
+            gamma: declared.gamma,
             least_window: MIN_WINDOW,
-            least_samples: params.integer("least_samples"),
-            backlog: match params.choice("backlog") {
-                "base" => Backlog::Base,
-                "rtt" => Backlog::Rtt,
-                "rtt-halves" => Backlog::RttHalves,
-                _ => Backlog::Flight,
-            },
-            mean_rtt: params.choice("round_rtt") == "mean",
-            every_other: params.choice("slow_start") == "every-other",
-            leaves_by_eighth: params.choice("slow_start_exit") == "eighth",
-            lags: params.choice("decides_on") == "round-before",
-            loss: match params.choice("loss") {
-                "half" => Loss::Half,
-                "three-quarters" => Loss::ThreeQuarters,
-                _ => Loss::OneLess,
-            },
-            forgets_base: params.choice("base_rtt") == "since-start",
+            least_samples: declared.least_samples,
+            backlog: declared.backlog,
+            mean_rtt: declared.round_rtt == RoundRtt::Mean,
+            every_other: declared.slow_start == SlowStart::EveryOther,
+            leaves_by_eighth: declared.slow_start_exit == SlowStartExit::Eighth,
+            lags: declared.decides_on == DecidesOn::RoundBefore,
+            loss: declared.loss,
+            forgets_base: declared.base_rtt == BaseRtt::SinceStart,
         };
-        Vegas::with(settings, Reno::with(params, path.initial_window))
+        Vegas::with(settings, Reno::with(declared.arithmetic, path.initial_window))
     }
 
     /// The same from settings, for controls that build on Vegas.

@@ -18,7 +18,9 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use crate::vegas::BaseRtt;
 pub use descriptor::DESCRIPTOR;
+use descriptor::{Grain, Growth, LossOf, Parameters};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 
@@ -65,18 +67,19 @@ impl Veno {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Veno, ParameterError> {
+        let declared = Parameters::of(params);
         Ok(Veno {
-            reno: Reno::with(params, path.initial_window),
+            reno: Reno::with(declared.arithmetic, path.initial_window),
             base: Span::MAX,
             least: Span::MAX,
             samples: 0,
             backlog: 0.0,
-            beta: params.number("beta"),
-            grain: if params.choice("grain") == "half" { 0.5 } else { 1.0 },
-            chance_leaves: params.number("chance_leaves"),
-            grows_as_reno: params.choice("growth") == "reno",
-            reduces_flight: params.choice("loss_of") == "flight",
-            forgets_base: params.choice("base_rtt") == "since-start",
+            beta: declared.beta,
+            grain: if declared.grain == Grain::Half { 0.5 } else { 1.0 },
+            chance_leaves: declared.chance_leaves,
+            grows_as_reno: declared.growth == Growth::Reno,
+            reduces_flight: declared.loss_of == LossOf::Flight,
+            forgets_base: declared.base_rtt == BaseRtt::SinceStart,
             waits: false,
             disturbed: false,
             decides: true,

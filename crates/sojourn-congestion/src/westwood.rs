@@ -17,6 +17,7 @@ pub use descriptor::DESCRIPTOR;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Undo};
 use crate::newreno::{Growth, count_segments_where_whole};
 use crate::reno::{MIN_THRESHOLD, Reno};
+use descriptor::{Apply, LeastRtt, Parameters};
 use estimate::Bandwidth;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
@@ -51,16 +52,17 @@ impl Westwood {
     /// # Errors
     /// Whole segments with what only fractions can do.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Westwood, ParameterError> {
-        count_segments_where_whole(params)?;
+        let declared = Parameters::of(params);
+        count_segments_where_whole(declared.arithmetic, declared.count)?;
         Ok(Westwood {
-            reno: Reno::with(params, path.initial_window),
-            bandwidth: Bandwidth::new(params, path.mss_bytes),
+            reno: Reno::with(declared.arithmetic, path.initial_window),
+            bandwidth: Bandwidth::new(&declared, path.mss_bytes),
             least_rtt: None,
             rtt: None,
             repair: Repair::None,
-            growth: Growth::new(params),
-            after_repair: params.choice("apply") == "after-repair",
-            forgets_rtt: params.choice("least_rtt") == "since-timeout",
+            growth: Growth::new(declared.slow_start_limit, declared.count),
+            after_repair: declared.apply == Apply::AfterRepair,
+            forgets_rtt: declared.least_rtt == LeastRtt::SinceTimeout,
         })
     }
 

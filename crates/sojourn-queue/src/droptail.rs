@@ -22,9 +22,6 @@ choices! {
         /// The oldest.
         Head = "head",
     }
-}
-
-choices! {
     /// What has to fit into a limit in bytes.
     enum Room {
         /// The arrival.

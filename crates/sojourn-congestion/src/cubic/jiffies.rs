@@ -1,9 +1,10 @@
 //! How Linux reckons with time in CUBIC (`bictcp_update` of tcp_cubic.c): a clock of ticks, 1024ths of a second, and a growth
 //! that is kept while nothing has changed.
 
+use super::descriptor::Arithmetic;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::ParameterError;
 use sojourn_core::{Span, Time};
 
 /// Parts of a second in which the cubic function is read (`BICTCP_HZ`).
@@ -45,9 +46,8 @@ impl Jiffies {
     ///
     /// # Errors
     /// A tick for other arithmetic.
-    pub(super) fn new(params: &Params) -> Result<Option<Jiffies>, ParameterError> {
-        let tick = params.span("tick");
-        if params.choice("arithmetic") == "kernel" {
+    pub(super) fn new(arithmetic: Arithmetic, tick: Span) -> Result<Option<Jiffies>, ParameterError> {
+        if arithmetic == Arithmetic::Kernel {
             return Ok(Some(Jiffies { tick }));
         }
         if tick.is_zero() {

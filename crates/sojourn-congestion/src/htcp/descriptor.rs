@@ -1,8 +1,28 @@
 //! What H-TCP is and what can be set.
 
 use crate::reno;
+use crate::reno::Arithmetic;
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
+use sojourn_core::parameters;
+use sojourn_core::registry::declare::{flag, number, span};
+use sojourn_core::registry::{Descriptor, Form, Linux, Preset, Value};
+
+parameters! {
+    /// What can be set.
+    pub(super) struct Parameters {
+        arithmetic: Arithmetic = reno::ARITHMETIC,
+        /// time since the last repair in which the window grows as Reno's (Delta_L)
+        low_speed: Span = span(Span::from_secs(1), Span::ZERO..=Span::from_secs(1_000)),
+        /// most of the window that a loss leaves; the least is 1/2
+        beta_max: f64 = number(0.8, 0.5..=1.0),
+        /// whether what a loss leaves follows the RTTs; otherwise it is 1/2
+        adaptive_backoff: bool = flag(true),
+        /// whether growth is reckoned for an RTT of 100 ms, so that flows with unequal RTTs grow alike
+        rtt_scaling: bool = flag(true),
+        /// whether a loss leaves 1/2 where the throughput has changed by more than a fifth since the one before
+        bandwidth_switch: bool = flag(true),
+    }
+}
 
 /// What `htcp` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -14,39 +34,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/ipv4/tcp_htcp.c",
         "FreeBSD sys/netinet/cc/cc_htcp.c",
     ],
-    parameters: &[
-        reno::ARITHMETIC,
-        Parameter {
-            name: "low_speed",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(1_000) },
-            default: Value::Span(Span::from_secs(1)),
-            description: "time since the last repair in which the window grows as Reno's (Delta_L)",
-        },
-        Parameter {
-            name: "beta_max",
-            kind: Kind::Number { min: 0.5, max: 1.0 },
-            default: Value::Number(0.8),
-            description: "most of the window that a loss leaves; the least is 1/2",
-        },
-        Parameter {
-            name: "adaptive_backoff",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether what a loss leaves follows the RTTs; otherwise it is 1/2",
-        },
-        Parameter {
-            name: "rtt_scaling",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether growth is reckoned for an RTT of 100 ms, so that flows with unequal RTTs grow alike",
-        },
-        Parameter {
-            name: "bandwidth_switch",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether a loss leaves 1/2 where the throughput has changed by more than a fifth since the one before",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset {
             name: "linux",

@@ -1,6 +1,26 @@
 //! What NICE is and what can be set.
 
-use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
+use sojourn_core::parameters;
+use sojourn_core::registry::declare::number;
+use sojourn_core::registry::{Descriptor, Linux, Preset, Value};
+
+parameters! {
+    /// What can be set.
+    pub(super) struct Parameters {
+        /// part of the range from least to greatest round-trip time beyond which a packet met congestion
+        threshold: f64 = number(0.1, 0.0..=1.0),
+        /// part of a window's packets of which more must have met congestion for the window to be halved
+        fraction: f64 = number(0.5, 0.0..=1.0),
+        /// smallest window in segments; below 1 single segments go out further apart than a round trip
+        min_window: f64 = number(1.0 / 48.0, 1e-4..=1e6),
+        /// queued segments below which the window grows by one per round trip (Vegas)
+        alpha: f64 = number(1.0, 0.0..=1e6),
+        /// queued segments above which the window shrinks by one per round trip (Vegas); at least alpha
+        beta: f64 = number(3.0, 0.0..=1e6),
+        /// queued segments above which slow start ends (Vegas)
+        gamma: f64 = number(1.0, 0.0..=1e6),
+    }
+}
 
 /// What `nice` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -10,44 +30,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Venkataramani, Kokku and Dahlin, TCP Nice: A Mechanism for Background Transfers, OSDI 2002",
         "Brakmo and Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, JSAC 13(8), 1995",
     ],
-    parameters: &[
-        Parameter {
-            name: "threshold",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(0.1),
-            description: "part of the range from least to greatest round-trip time beyond which a packet met congestion",
-        },
-        Parameter {
-            name: "fraction",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(0.5),
-            description: "part of a window's packets of which more must have met congestion for the window to be halved",
-        },
-        Parameter {
-            name: "min_window",
-            kind: Kind::Number { min: 1e-4, max: 1e6 },
-            default: Value::Number(1.0 / 48.0),
-            description: "smallest window in segments; below 1 single segments go out further apart than a round trip",
-        },
-        Parameter {
-            name: "alpha",
-            kind: Kind::Number { min: 0.0, max: 1e6 },
-            default: Value::Number(1.0),
-            description: "queued segments below which the window grows by one per round trip (Vegas)",
-        },
-        Parameter {
-            name: "beta",
-            kind: Kind::Number { min: 0.0, max: 1e6 },
-            default: Value::Number(3.0),
-            description: "queued segments above which the window shrinks by one per round trip (Vegas); at least alpha",
-        },
-        Parameter {
-            name: "gamma",
-            kind: Kind::Number { min: 0.0, max: 1e6 },
-            default: Value::Number(1.0),
-            description: "queued segments above which slow start ends (Vegas)",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset { name: "paper", summary: "Venkataramani, Kokku and Dahlin", values: &[] },
         Preset {

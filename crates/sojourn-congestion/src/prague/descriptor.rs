@@ -1,7 +1,38 @@
 //! What can be set of Prague.
 
-use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
+use sojourn_core::registry::declare::{choice, flag, integer, number, rate_or_auto, span};
+use sojourn_core::registry::{Descriptor, Linux, Preset, Value};
 use sojourn_core::{Rate, Span};
+use sojourn_core::{choices, parameters};
+
+choices! {
+    /// Words of `first_mark`.
+    pub(super) enum FirstMark { Alpha = "alpha", Halves = "halves" }
+    /// Words of `spacing`.
+    pub(super) enum Spacing { Time = "time", Rounds = "rounds" }
+}
+
+parameters! {
+    /// What can be set.
+    pub(super) struct Parameters {
+        /// weight of the last round's marked part in alpha (g)
+        gain: f64 = number(1.0 / 16.0, 1.0 / 1024.0..=1.0),
+        /// what a flow's first mark does: sets alpha to 1, or halves the window and leaves alpha to grow from 0
+        first_mark: FirstMark = choice(FirstMark::Alpha.value()),
+        /// round-trip time that flows with a shorter one behave as if they had (RTT_VIRT_MIN); 0 s is none
+        virtual_rtt: Span = span(Span::from_millis(25), Span::ZERO..=Span::from_millis(100)),
+        /// rounds outside slow start after which the virtual round trip counts
+        transition: u64 = integer(500, 0..=1_000_000),
+        /// how far apart reductions are at least: a virtual round trip, or as many whole round trips as last that long
+        /// (the module hears of marks once per round trip)
+        spacing: Spacing = choice(Spacing::Time.value()),
+        /// whether a loss within a (virtual) round trip of a mark first gives back what the mark took
+        loss_credit: bool = flag(true),
+        /// payload rate down to which the window's fractions, and pacing with them, may fall below two segments; auto
+        /// keeps two
+        min_rate: Option<Rate> = rate_or_auto(),
+    }
+}
 
 /// What `prague` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -13,59 +44,16 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "L4STeam Linux net/ipv4/tcp_prague.c 0.7",
         "Chromium quiche prague_sender.cc",
     ],
-    parameters: &[
-        Parameter {
-            name: "gain",
-            kind: Kind::Number { min: 1.0 / 1024.0, max: 1.0 },
-            default: Value::Number(1.0 / 16.0),
-            description: "weight of the last round's marked part in alpha (g)",
-        },
-        Parameter {
-            name: "first_mark",
-            kind: Kind::Choice(&["alpha", "halves"]),
-            default: Value::Choice("alpha"),
-            description: "what a flow's first mark does: sets alpha to 1, or halves the window and leaves alpha to grow from 0",
-        },
-        Parameter {
-            name: "virtual_rtt",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_millis(100) },
-            default: Value::Span(Span::from_millis(25)),
-            description: "round-trip time that flows with a shorter one behave as if they had (RTT_VIRT_MIN); 0 s is none",
-        },
-        Parameter {
-            name: "transition",
-            kind: Kind::Integer { min: 0, max: 1_000_000 },
-            default: Value::Integer(500),
-            description: "rounds outside slow start after which the virtual round trip counts",
-        },
-        Parameter {
-            name: "spacing",
-            kind: Kind::Choice(&["time", "rounds"]),
-            default: Value::Choice("time"),
-            description: "how far apart reductions are at least: a virtual round trip, or as many whole round trips as last that long (the module hears of marks once per round trip)",
-        },
-        Parameter {
-            name: "loss_credit",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether a loss within a (virtual) round trip of a mark first gives back what the mark took",
-        },
-        Parameter {
-            name: "min_rate",
-            kind: Kind::OrAuto(&Kind::Rate),
-            default: Value::Auto,
-            description: "payload rate down to which the window's fractions, and pacing with them, may fall below two segments; auto keeps two",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset { name: "draft", summary: "draft 04, as Chromium has it with Reno's increase", values: &[] },
         Preset {
             name: "linux",
             summary: "the L4S team's Linux module 0.7: virtual round trip after 4 rounds, down to 100 kbit/s",
             values: &[
-                ("first_mark", Value::Choice("halves")),
+                ("first_mark", FirstMark::Halves.value()),
                 ("transition", Value::Integer(4)),
-                ("spacing", Value::Choice("rounds")),
+                ("spacing", Spacing::Rounds.value()),
                 ("loss_credit", Value::Boolean(false)),
                 ("min_rate", Value::Rate(MIN_RATE)),
             ],

@@ -1,7 +1,7 @@
 //! The utility of a scavenger (`CalculateUtilityScavenger`), and what it does not count because it may be noise.
 
+use super::descriptor::Parameters;
 use super::interval::{Line, Statistics};
-use sojourn_core::registry::Params;
 
 /// Intervals over which trends are looked for (`kRttHistoryLen`).
 const HISTORY: usize = 6;
@@ -125,13 +125,13 @@ impl Fluctuation {
 }
 
 impl Utility {
-    pub(super) fn new(params: &Params) -> Utility {
+    pub(super) fn new(declared: &Parameters) -> Utility {
         Utility {
             weights: Weights {
-                exponent: params.number("exponent"),
-                latency: params.number("latency"),
-                loss: params.number("loss"),
-                deviation: params.number("deviation"),
+                exponent: declared.exponent,
+                latency: declared.latency,
+                loss: declared.loss,
+                deviation: declared.deviation,
             },
             deviation: f64::NAN,
             means: History::default(),
@@ -184,7 +184,7 @@ mod tests {
     use crate::script::params;
 
     fn utility() -> Utility {
-        Utility::new(&params(&DESCRIPTOR, "uspace", &[]))
+        Utility::new(&Parameters::of(&params(&DESCRIPTOR, "uspace", &[])))
     }
 
     fn seen(rate_mbps: f64) -> Statistics {

@@ -1,9 +1,9 @@
 //! The bandwidth that acknowledgements show.
 
+use super::descriptor::{Filter, Parameters, Sampling};
 use crate::Ack;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
-use sojourn_core::registry::Params;
 use sojourn_core::{Span, Time};
 
 /// Weight of the old value in each of Linux's two stages (`westwood_do_filter`).
@@ -57,23 +57,8 @@ impl Ticks {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Sampling {
-    /// From one acknowledgement to the first that is more than an RTT later.
-    Elapsed,
-    /// For one RTT from an acknowledgement on.
-    Rtt,
-}
-
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Filter {
-    None,
-    Stages,
-    Tustin,
-}
-
 impl Bandwidth {
-    pub(super) fn new(params: &Params, segment_bytes: u32) -> Bandwidth {
+    pub(super) fn new(declared: &Parameters, segment_bytes: u32) -> Bandwidth {
         Bandwidth {
             began: None,
             interval: Span::ZERO,
@@ -81,15 +66,11 @@ impl Bandwidth {
             accounted: 0,
             estimate: 0.0,
             previous: 0.0,
-            sampling: if params.choice("sampling") == "elapsed" { Sampling::Elapsed } else { Sampling::Rtt },
-            filter: match params.choice("filter") {
-                "none" => Filter::None,
-                "two-stage" => Filter::Stages,
-                _ => Filter::Tustin,
-            },
-            least_interval: params.span("min_interval"),
-            ticks: (!params.span("tick").is_zero())
-                .then(|| Ticks { tick: params.span("tick"), segment_bytes: f64::from(segment_bytes) }),
+            sampling: declared.sampling,
+            filter: declared.filter,
+            least_interval: declared.min_interval,
+            ticks: (!declared.tick.is_zero())
+                .then(|| Ticks { tick: declared.tick, segment_bytes: f64::from(segment_bytes) }),
         }
     }
 
@@ -177,11 +158,11 @@ impl Bandwidth {
         self.segments = 0.0;
         match self.filter {
             Filter::None => self.estimate = sample,
-            Filter::Stages if self.previous == 0.0 && self.estimate == 0.0 => {
+            Filter::TwoStage if self.previous == 0.0 && self.estimate == 0.0 => {
                 self.previous = sample;
                 self.estimate = sample;
             }
-            Filter::Stages => {
+            Filter::TwoStage => {
                 self.previous = self.rounded(STAGE_WEIGHT * self.previous + (1.0 - STAGE_WEIGHT) * sample);
                 self.estimate = self.rounded(STAGE_WEIGHT * self.estimate + (1.0 - STAGE_WEIGHT) * self.previous);
             }

@@ -1,7 +1,7 @@
 //! The one declaration of what can be set: a typed struct, from which keys, kinds, defaults and the reader are derived.
 //!
 //! ```
-//! use sojourn_core::registry::{Choice as _, declare::{choice, number, or_auto, span}};
+//! use sojourn_core::registry::{Choice as _, declare::{choice, number_in, or_auto, span}};
 //! use sojourn_core::{Span, choices, parameters};
 //!
 //! choices! {
@@ -20,14 +20,14 @@
 //!         /// queueing delay aimed at (TARGET)
 //!         target: Span = span(Span::from_millis(100), Span::from_micros(100)..=Span::from_secs(10)),
 //!         /// most segments by which one acknowledgement may shrink the window; auto is no bound
-//!         max_decrease: Option<f64> = or_auto(&number(1.0, 1e-6..=1e6)),
+//!         max_decrease: Option<f64> = or_auto(&number_in(1e-6..=1e6)),
 //!         /// what a step of the window is weighted with
 //!         count: Count = choice(Count::Segments.value()),
 //!     }
 //! }
 //!
 //! assert_eq!(Settings::LIST[0].name, "target");
-//! assert_eq!(Count::Acks.word(), "acks");
+//! assert_eq!(Count::WORDS, ["segments", "acks"]);
 //! ```
 //!
 //! A field's documentation is the description that users read; its name is the key in a scenario file. A key that several
@@ -128,6 +128,26 @@ pub const fn flag(default: bool) -> Field<bool> {
 /// One of the words of `T`, as `Variant.value()` gives the default.
 pub const fn choice<T: Choice>(default: Value) -> Field<T> {
     Field::new(Kind::Choice(T::WORDS), default)
+}
+
+/// A length of time within bounds, for [`or_auto`].
+pub const fn span_in(bounds: RangeInclusive<Span>) -> Field<Span> {
+    span(*bounds.start(), bounds)
+}
+
+/// A plain number within bounds, for [`or_auto`].
+pub const fn number_in(bounds: RangeInclusive<f64>) -> Field<f64> {
+    number(*bounds.start(), bounds)
+}
+
+/// A whole number within bounds, for [`or_auto`].
+pub const fn integer_in<T: Unsigned>(bounds: RangeInclusive<u64>) -> Field<T> {
+    integer(*bounds.start(), bounds)
+}
+
+/// An amount of data of at least so many packets, for [`or_auto`].
+pub const fn amount_in(min_packets: f64, whole: bool) -> Field<Amount> {
+    amount(Amount::Packets(min_packets), min_packets, whole)
 }
 
 /// What `inner` holds, or the word `auto`, which is the default.
@@ -235,15 +255,15 @@ macro_rules! parameters {
     };
 }
 
-/// Declares the words of a parameter as an enum: see [the module](crate::registry::declare).
+/// Declares the words of parameters as enums: see [the module](crate::registry::declare).
 #[macro_export]
 macro_rules! choices {
-    (
+    ($(
         $(#[$attribute:meta])*
         $visibility:vis enum $name:ident {
             $($(#[$variant_attribute:meta])* $variant:ident = $word:literal),+ $(,)?
         }
-    ) => {
+    )+) => {$(
         $(#[$attribute])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         $visibility enum $name {
@@ -251,16 +271,9 @@ macro_rules! choices {
         }
 
         impl $name {
-            /// As a scenario file writes it.
-            #[allow(dead_code)]
-            $visibility const fn word(self) -> &'static str {
-                match self { $($name::$variant => $word),+ }
-            }
-
             /// As a default or in a preset.
-            #[allow(dead_code)]
             $visibility const fn value(self) -> $crate::registry::Value {
-                $crate::registry::Value::Choice(self.word())
+                $crate::registry::Value::Choice(match self { $($name::$variant => $word),+ })
             }
         }
 
@@ -276,7 +289,7 @@ macro_rules! choices {
                 }
             }
         }
-    };
+    )+};
 }
 
 #[cfg(test)]
