@@ -17,6 +17,7 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, EcnUse, Lost, Path, RateSample, Signal, Start, Undo};
 use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
@@ -158,8 +159,9 @@ impl Bbr3 {
     /// # Errors
     /// A window of the least round-trip time that does not cover one draining of the path.
     pub fn new(params: &Params, path: &Path, random: Stream) -> Result<Bbr3, ParameterError> {
-        let interval = params.span("probe_rtt_interval");
-        let window = params.span("min_rtt_window");
+        let declared = Parameters::of(params);
+        let interval = declared.probe_rtt_interval;
+        let window = declared.min_rtt_window;
         if window < interval {
             let rule = format!(
                 "at least probe_rtt_interval, which is {interval}, so that the round-trip time found when the path was last drained is still known"
@@ -170,20 +172,20 @@ impl Bbr3 {
             segment_bytes: f64::from(path.mss_bytes),
             initial_window: path.initial_window,
             sack: path.sack,
-            startup_gain: params.number("startup_gain"),
-            drain_gain: params.number("drain_gain"),
-            down_gain: params.number("down_gain"),
-            up_gain: params.number("up_gain"),
-            window_gain: params.number("window_gain"),
-            loss_threshold: params.number("loss_threshold"),
-            beta: params.number("beta"),
-            headroom: params.number("headroom"),
-            startup_losses: params.integer("startup_losses") as u32,
-            probe_wait: params.span("probe_wait"),
-            probe_rounds: params.integer("probe_rounds") as f64,
-            probe_rtt_duration: params.span("probe_rtt_duration"),
-            probe_rtt_gain: params.number("probe_rtt_gain"),
-            below_bandwidth: 1.0 - params.number("pacing_margin"),
+            startup_gain: declared.startup_gain,
+            drain_gain: declared.drain_gain,
+            down_gain: declared.down_gain,
+            up_gain: declared.up_gain,
+            window_gain: declared.window_gain,
+            loss_threshold: declared.loss_threshold,
+            beta: declared.beta,
+            headroom: declared.headroom,
+            startup_losses: declared.startup_losses as u32,
+            probe_wait: declared.probe_wait,
+            probe_rounds: declared.probe_rounds as f64,
+            probe_rtt_duration: declared.probe_rtt_duration,
+            probe_rtt_gain: declared.probe_rtt_gain,
+            below_bandwidth: 1.0 - declared.pacing_margin,
         };
         Ok(Bbr3 {
             random,
@@ -203,7 +205,7 @@ impl Bbr3 {
             muted: Muted::default(),
             full: FullPipe::default(),
             bounds: Bounds::default(),
-            marks: marks::of(params),
+            marks: marks::of(&declared),
             probing: Probing::default(),
             drain_began: 0,
             window_used: [false; 2],
@@ -381,7 +383,7 @@ impl Control for Bbr3 {
     }
 
     fn advice(params: &Params) -> Vec<Advice> {
-        if params.span("probe_rtt_interval") == descriptor::PROBE_RTT_INTERVAL {
+        if Parameters::of(params).probe_rtt_interval == descriptor::PROBE_RTT_INTERVAL {
             return Vec::new();
         }
         let text = "each flow must use the standard 5 s, so that flows drain the path together (draft-ietf-ccwg-bbr, ProbeRTT Design Rationale); with another value their round-trip times include each other's queues";

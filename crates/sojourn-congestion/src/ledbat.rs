@@ -25,14 +25,15 @@ mod tests;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::{Arithmetic, Count, Parameters, SilentPeriods, SlowStart};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal, Start, Undo};
 use ceiling::Ceiling;
-use history::{BaseDelay, CurrentDelay, Rollover};
-use sojourn_core::registry::{Advice, ParameterError, Params, Value};
+use history::{BaseDelay, CurrentDelay};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
 /// Fewest segments that a loss leaves: MIN_CWND of the RFC, and equation 4 of RFC 5681 where the floor is lower.
@@ -91,45 +92,41 @@ impl Ledbat {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Ledbat, ParameterError> {
-        let number_or = |name, auto| match params.get(name) {
-            Value::Number(number) => number,
-            _ => auto,
-        };
-        let gain = params.number("gain");
-        let rollover = if params.choice("base_rollover") == "clock" { Rollover::Clock } else { Rollover::Elapsed };
+        let declared = Parameters::of(params);
+        let gain = declared.gain;
         let settings = Settings {
-            target_nanos: params.span("target").as_nanos() as f64,
+            target_nanos: declared.target.as_nanos() as f64,
             gain,
-            decrease_gain: number_or("decrease_gain", gain),
-            allowed_increase: number_or("allowed_increase", f64::INFINITY),
-            initial_window: number_or("initial_window", f64::INFINITY),
-            min_window: params.number("min_window"),
-            max_decrease: number_or("max_decrease", f64::INFINITY),
-            count_acks: params.choice("count") == "acks",
-            slow_start: params.choice("slow_start") != "off",
-            slow_start_exit: match params.choice("slow_start") {
-                "until-delay" => params.number("slow_start_exit"),
-                _ => f64::INFINITY,
+            decrease_gain: declared.decrease_gain.unwrap_or(gain),
+            allowed_increase: declared.allowed_increase.unwrap_or(f64::INFINITY),
+            initial_window: declared.initial_window.unwrap_or(f64::INFINITY),
+            min_window: declared.min_window,
+            max_decrease: declared.max_decrease.unwrap_or(f64::INFINITY),
+            count_acks: declared.count == Count::Acks,
+            slow_start: declared.slow_start != SlowStart::Off,
+            slow_start_exit: match declared.slow_start {
+                SlowStart::UntilDelay => declared.slow_start_exit,
+                SlowStart::Off | SlowStart::UntilLoss => f64::INFINITY,
             },
-            tick_nanos: params.span("tick").as_nanos() as i64,
-            silence_restarts: params.boolean("silence_restarts"),
+            tick_nanos: declared.tick.as_nanos() as i64,
+            silence_restarts: declared.silence_restarts,
         };
         let mut ledbat = Ledbat {
             window: 0.0,
             threshold: f64::INFINITY,
             in_slow_start: false,
-            steps: if params.choice("arithmetic") == "whole" { Steps::Whole(0.0) } else { Steps::Fractions },
+            steps: if declared.arithmetic == Arithmetic::Whole { Steps::Whole(0.0) } else { Steps::Fractions },
             base: BaseDelay::new(
-                params.integer("base_history") as usize,
-                params.span("base_period"),
-                rollover,
-                params.choice("silent_periods") == "forget",
+                declared.base_history as usize,
+                declared.base_period,
+                declared.base_rollover,
+                declared.silent_periods == SilentPeriods::Forget,
             ),
-            current: CurrentDelay::new(params.integer("filter") as usize, params.boolean("filter_within_rtt")),
+            current: CurrentDelay::new(declared.filter as usize, declared.filter_within_rtt),
             queueing_nanos: None,
             reduced: None,
             heard: None,
-            ceiling: Ceiling::of(params).map(Box::new),
+            ceiling: declared.target_part.map(|part| Box::new(Ceiling::new(part))),
             settings,
         };
         ledbat.begin(path.initial_window);

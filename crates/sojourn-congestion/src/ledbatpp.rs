@@ -20,6 +20,7 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal, Start, Undo};
@@ -85,30 +86,30 @@ impl LedbatPlusPlus {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<LedbatPlusPlus, ParameterError> {
-        let target_nanos = params.span("target").as_nanos() as f64;
-        let bounded = !params.is_auto("initial_window");
-        let initial_window = if bounded { params.number("initial_window") } else { f64::INFINITY };
+        let declared = Parameters::of(params);
+        let target_nanos = declared.target.as_nanos() as f64;
+        let initial_window = declared.initial_window.unwrap_or(f64::INFINITY);
         Ok(LedbatPlusPlus {
             window: initial_window.min(path.initial_window),
             threshold: f64::INFINITY,
             phase: Phase::FirstSlowStart,
             slowdown_at: Time::NEVER,
-            base: BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Clock, false),
-            current: CurrentDelay::new(params.integer("filter") as usize, false),
+            base: BaseDelay::new(declared.base_history as usize, BASE_PERIOD, Rollover::Clock, false),
+            current: CurrentDelay::new(declared.filter as usize, false),
             queueing_nanos: None,
             gain: Recalled::NOTHING,
             reduced: None,
             before: Phase::FirstSlowStart,
             settings: Settings {
                 target_nanos,
-                gain_divisor: params.integer("gain_divisor") as f64,
-                decrease: params.number("decrease"),
-                min_window: params.number("min_window"),
-                slow_start_exit_nanos: params.number("slow_start_exit") * target_nanos,
-                slowdowns: params.boolean("slowdowns"),
-                first_slowdown: params.number("first_slowdown"),
-                slowdown_length: params.number("slowdown_length"),
-                slowdown_interval: params.number("slowdown_interval"),
+                gain_divisor: declared.gain_divisor as f64,
+                decrease: declared.decrease,
+                min_window: declared.min_window,
+                slow_start_exit_nanos: declared.slow_start_exit * target_nanos,
+                slowdowns: declared.slowdowns,
+                first_slowdown: declared.first_slowdown,
+                slowdown_length: declared.slowdown_length,
+                slowdown_interval: declared.slowdown_interval,
             },
         })
     }

@@ -5,11 +5,11 @@
 //! and two such round trips end Startup. When marks have ceased, the next probe does not wait. All that only on short paths:
 //! elsewhere marks mean nothing to it.
 
+use super::descriptor::{Ecn, Parameters};
 use super::{Bbr3, Seen};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use sojourn_core::Span;
-use sojourn_core::registry::Params;
 
 /// Alpha of a new flow (`bbr_ecn_alpha_init`): it answers the first marks in full.
 const FIRST_ALPHA: f64 = 1.0;
@@ -34,15 +34,15 @@ struct Rules {
 /// What is known of marks.
 pub(super) type Marks = Box<Known>;
 
-/// What is known of marks, if they are to be answered as `params` say.
-pub(super) fn of(params: &Params) -> Option<Marks> {
+/// What is known of marks, if they are to be answered.
+pub(super) fn of(declared: &Parameters) -> Option<Marks> {
     let rules = Rules {
-        gain: params.number("ecn_gain"),
-        factor: params.number("ecn_factor"),
-        threshold: params.number("ecn_threshold"),
-        max_rtt: params.span("ecn_max_rtt"),
+        gain: declared.ecn_gain,
+        factor: declared.ecn_factor,
+        threshold: declared.ecn_threshold,
+        max_rtt: declared.ecn_max_rtt,
     };
-    (params.choice("ecn") == "alpha").then(|| Known::new(rules))
+    (declared.ecn == Ecn::Alpha).then(|| Known::new(rules))
 }
 
 /// Takes the rules of `fresh`.

@@ -9,7 +9,6 @@
 //!    RFC 6298 (section 2.3, alpha). The first one is the ceiling at once.
 //! 3. The target is a part of the ceiling, and never above what it is without a ceiling.
 
-use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Span, Time};
 
 /// What a new loss weighs.
@@ -27,16 +26,8 @@ pub(super) struct Ceiling {
 }
 
 impl Ceiling {
-    /// Nothing is known of it, where `params` ask for a target that follows it.
-    pub(super) fn of(params: &Params) -> Option<Ceiling> {
-        match params.get("target_part") {
-            Value::Number(part) => Some(Ceiling::new(part)),
-            _ => None,
-        }
-    }
-
-    /// The target is to be `part` of the ceiling.
-    fn new(part: f64) -> Ceiling {
+    /// Nothing is known of it; the target is to be `part` of it.
+    pub(super) fn new(part: f64) -> Ceiling {
         Ceiling { part, nanos: None, greatest: [0; 2], round_ends: Time::ZERO }
     }
 

@@ -4,6 +4,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use sojourn_core::choices;
 use sojourn_core::{Span, Time};
 
 /// Minima of the one-way delay, each over one period.
@@ -24,13 +25,14 @@ pub(crate) struct BaseDelay {
     until: Time,
 }
 
-/// When a new period begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rollover {
-    /// At full periods of the clock.
-    Clock,
-    /// At the first sample more than a period after the last beginning.
-    Elapsed,
+choices! {
+    /// When a new period begins.
+    pub(crate) enum Rollover {
+        /// At full periods of the clock.
+        Clock = "clock",
+        /// At the first sample more than a period after the last beginning.
+        Elapsed = "elapsed",
+    }
 }
 
 /// No delay yet.
