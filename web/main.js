@@ -17,7 +17,7 @@ import { pngOf, svgOf } from "./picture.js";
 import { Player } from "./player.js";
 import { quantity } from "./quantity.js";
 import { fillTable, queueOf, verdict } from "./results.js";
-import { sideOf } from "./side.js";
+import { LARGEST_TEXT, sideOf } from "./side.js";
 
 const FIRST = { sides: [{ name: "motivating-droptail" }, { name: "motivating-red" }] };
 const WHERE = ["left", "right"];
@@ -99,7 +99,7 @@ class Lab {
     let given = FIRST;
     try {
       if (hash !== "") given = await unpacked(hash);
-      if (given?.sides?.length !== 2) throw new Error("the link holds no two scenarios");
+      if (!Array.isArray(given?.sides) || given.sides.length !== 2) throw new Error("it holds no two scenarios");
       const sides = given.sides.map((side) => sideOf(side, this.engine));
       notice("");
       this.show(sides);
@@ -212,7 +212,7 @@ class Lab {
   #makeText(where, index) {
     const section = document.createElement("section");
     const label = Object.assign(document.createElement("label"), { textContent: `Scenario on the ${where}, every default written out`, htmlFor: `text-${where}` });
-    const area = Object.assign(document.createElement("textarea"), { id: `text-${where}`, spellcheck: false });
+    const area = Object.assign(document.createElement("textarea"), { id: `text-${where}`, spellcheck: false, maxLength: LARGEST_TEXT });
     const problems = Object.assign(document.createElement("ul"), { className: "problems", hidden: true });
     const command = document.createElement("pre");
     command.tabIndex = 0;
@@ -324,7 +324,11 @@ class Lab {
     try {
       // The same link for both: what differs is what is done with it.
       if (kind === "trace") this.sides.forEach((side, one) => side.follow(this.answers[one].scenario.bottleneck, file.name, text));
-      else this.sides[index].write(kind === "record" ? scenarioOf(text) : text);
+      else {
+        const own = kind === "record" ? scenarioOf(text) : text;
+        if (own.length > LARGEST_TEXT) throw new Error("it has more than 1 MiB");
+        this.sides[index].write(own);
+      }
       this.run();
     } catch (error) {
       notice(`${file.name} cannot be read as a ${kind}: ${error.message}. What was shown stays.`);

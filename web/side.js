@@ -2,15 +2,24 @@
 
 import { toml } from "./files.js";
 
-/** A side as a link holds it, checked; throws for anything else. */
+const MOST_CHANGES = 1000;
+// As for a file of `sojourn run`.
+export const LARGEST_TEXT = 1 << 20;
+// What a terminal acts on, or shows in another order: in a command that somebody copies it would end the quotes.
+const UNPRINTED = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+/** A side as a link holds it, a ready scenario by its name or a text, and changes; throws for anything else. */
 export function sideOf(given, engine) {
-  const { name = null, changes = [] } = given ?? {};
-  const text = given?.text ?? (name === null ? null : engine.ready(name));
-  const right = typeof text === "string" && Array.isArray(changes);
-  if (!right || !changes.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((one) => typeof one === "string"))) {
-    throw new Error("the link holds no two scenarios");
+  const { text = null, name = null, changes = [] } = given ?? {};
+  const pair = (one) => Array.isArray(one) && one.length === 2 && one.every((part) => typeof part === "string" && !UNPRINTED.test(part));
+  if (!Array.isArray(changes) || changes.length > MOST_CHANGES || !changes.every(pair)) {
+    throw new Error(`its changes are not at most ${MOST_CHANGES} keys with printable values`);
   }
-  return new Side(text, name, changes);
+  const of = text ?? (typeof name === "string" ? engine.ready(name) : null);
+  if (typeof of !== "string" || of.length > LARGEST_TEXT || (text !== null && name !== null)) {
+    throw new Error("a side is neither the name of a ready scenario nor a text of at most 1 MiB");
+  }
+  return new Side(of, name, changes);
 }
 
 export class Side {
@@ -60,12 +69,12 @@ export class Side {
 
   /** The command that continues outside the page. */
   command(file) {
-    const source = this.name ?? file;
     const options = this.name === null ? [] : this.request().overrides.map((text) => ` --set ${quoted(text)}`);
-    return `sojourn run ${source} --runs 1${options.join("")}`;
+    return `sojourn run ${quoted(this.name ?? file)} --runs 1${options.join("")}`;
   }
 }
 
+/** A word for a shell: as it is where no shell acts on it, else in quotes. */
 function quoted(text) {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+  return /^[\w.,:=/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
