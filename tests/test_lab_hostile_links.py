@@ -6,7 +6,6 @@ import shlex
 import zlib
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from tests.lab_page import address, browser, errors, in_browser, page, settle
 
 import sojourn
