@@ -91,12 +91,21 @@ def headline(comparison: Differences) -> str:
 
 
 def best(comparison: Differences) -> str:
-    """Return the variant that is best for the purpose, or for what the scenario has; else the first in order."""
+    """Return the variant that is best for the purpose, or for what the scenario has; else the shortest queue."""
     purpose = comparison.purpose or purposes.usual(comparison.scenarios)
-    reached = {} if purpose is None else _reached(comparison, purpose)
-    winners = set() if purpose is None or not reached else set(_winners(purpose, reached))
     own = [name for name in comparison.order if name not in comparison.beside]
+    if purpose is None:
+        delays = _queues(comparison)
+        return min(delays, key=lambda name: delays[name], default=own[0])
+    reached = _reached(comparison, purpose)
+    winners = set(_winners(purpose, reached)) if reached else set()
     return next((name for name in own if name in winners), own[0])
+
+
+def criterion(comparison: Differences) -> str:
+    """Return by what the variants are judged, as the end of a sentence about the best."""
+    purpose = comparison.purpose or purposes.usual(comparison.scenarios)
+    return "has the shortest queue" if purpose is None else purpose.best_of_all
 
 
 def _reached(comparison: Differences, purpose: Purpose) -> dict[str, float]:
@@ -129,16 +138,23 @@ def _best_for(comparison: Differences, purpose: Purpose) -> str:
 
 
 def _shortest_queue(comparison: Differences) -> str:
-    shown = Shown("", QUEUE)
-    own = [name for name in comparison.results if name not in comparison.beside]
-    means = {name: mean for name in own if (mean := comparison.mean(name, QUEUE)) is not None}
+    shown, means = Shown("", QUEUE), _queues(comparison)
     if not means:
         return "No variant has a queue."
     best = min(means, key=lambda name: means[name])
-    text = f"The shortest queue is that of {best}: {shown.number(means[best])} ms in the mean"
+    what = "queue" if len(purposes.queues_of_path(comparison.scenarios[0])) == 1 else "sum of all queues on the path"
+    text = f"The shortest {what} is that of {best}: {shown.number(means[best])} ms in the mean"
     if best == comparison.reference or comparison.reference not in means:
         return f"{text}."
     return f"{text}; {comparison.reference} has {shown.number(means[comparison.reference])} ms."
+
+
+def _queues(comparison: Differences) -> dict[str, float]:
+    """Return the mean queueing delay of each variant in ms: the sum over all queues on the forward path."""
+    metrics = purposes.queues_of_path(comparison.scenarios[0])
+    own = [name for name in comparison.results if name not in comparison.beside]
+    found = {name: [comparison.mean(name, metric) for metric in metrics] for name in own}
+    return {name: sum(filter(None, means)) for name, means in found.items() if None not in means}
 
 
 def _said(purpose: Purpose, value: float) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sojourn import _native
 from sojourn.data.statistics import Statistic, summarize
+from sojourn.faults import nearest_name
 from sojourn.reading import Source
 from sojourn.record import Record
 from sojourn.resolved import resolved_presets, titles
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 
     from sojourn.tables import MeasuredName, Run, TableName
     from sojourn.worlds.world import Wanted
+
+
+class Summary(dict[str, Statistic]):
+    """The statistics of all metrics by name; a name that is not there is answered with the nearest one."""
+
+    def __missing__(self, metric: str) -> Statistic:
+        """Raise KeyError with the name that was meant."""
+        near = nearest_name(metric, list(self))
+        hint = f"did you mean {near!r}?" if near else "`sojourn list metrics` has all"
+        raise KeyError(f"no metric of these runs is called {metric!r}; {hint}")
 
 
 class Measured:
@@ -94,9 +105,9 @@ class Measured:
         return tuple(Record.parse(run.record()) for run in self._native_runs)
 
     @functools.cached_property
-    def summary(self) -> dict[str, Statistic]:
+    def summary(self) -> Summary:
         """Mean, standard deviation, 95 % confidence interval and count of every metric over the runs."""
-        return summarize(self.runs)
+        return Summary(summarize(self.runs))
 
     @functools.cached_property
     def alike(self) -> bool:

@@ -41,6 +41,7 @@ _OF_TRAFFIC = {
     "voip": (_MOS, _CALL_DELAY),
     "web": (_PAGE,),
     "transfers": (Column(Shown("completion [ms]", "fct_ms_mean"), min),),
+    "messages": (Column(Shown("message p99 [ms]", "fct_ms_p99"), min),),
     "video": (
         Column(Shown("video [Mbit/s]", "video_rate_mbps"), max),
         Column(Shown("stalls [s]", "video_stall_s"), min),
@@ -63,6 +64,8 @@ class Purpose:
     """What decides. Where variants show the same, the bottleneck's delay does."""
     over_groups: Callable[[Iterable[float]], float]
     """How the values of several groups become one."""
+    best_of_all: str
+    """What the best variant does, as the end of a sentence about it."""
 
     def groups(self, scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
         """Return the groups that it is about: those that any of the scenarios has."""
@@ -103,14 +106,15 @@ def _sends(kind: str) -> Callable[[Mapping[str, Any]], bool]:
 PURPOSES = {
     one.name: one
     for one in (
-        Purpose("calls", 'a group with traffic "voip"', _sends("voip"), _MOS, min),
-        Purpose("pages", 'a group with traffic "web"', _sends("web"), _PAGE, max),
+        Purpose("calls", 'a group with traffic "voip"', _sends("voip"), _MOS, min, "has the best calls"),
+        Purpose("pages", 'a group with traffic "web"', _sends("web"), _PAGE, max, "has the fastest pages"),
         Purpose(
             "background",
             f"a group with a low-priority control ({', '.join(LOW_PRIORITY_CONTROLS)}) or the mark le or cs1",
             is_background,
             Column(_SHARE.shown, min),
             sum,
+            "gives background traffic the smallest share",
         ),
     )
 }
@@ -145,7 +149,23 @@ def columns(scenario: Mapping[str, Any], first: Sequence[str] = ()) -> list[Colu
         for group in groups
         for one in _OF_TRAFFIC.get(group["traffic"]["kind"], ())
     ]
-    return [*found, *_LINK_COLUMNS]
+    queues = [Column(Shown(f"{hop['name']}: queue [ms]", queue_of(hop)), min) for hop in scenario.get("hop", [])]
+    return [*found, *_LINK_COLUMNS, *queues]
+
+
+def queue_of(hop: Mapping[str, Any]) -> str:
+    """Return the metric that has the mean queueing delay of a hop, in ms."""
+    return f"hops_{hop['name']}_queue_ms_mean"
+
+
+def queues_of_path(scenario: Mapping[str, Any]) -> list[str]:
+    """Return the metrics whose sum is the mean queueing delay of the forward path, in ms.
+
+    >>> queues_of_path({"hop": [{"name": "gateway", "direction": "forward"}, {"name": "back", "direction": "reverse"}]})
+    ['bottleneck_queue_ms_mean', 'hops_gateway_queue_ms_mean']
+    """
+    hops = [queue_of(hop) for hop in scenario.get("hop", []) if hop.get("direction", "forward") == "forward"]
+    return ["bottleneck_queue_ms_mean", *hops]
 
 
 def _of_group(name: str, title: str, column: Column) -> Column:

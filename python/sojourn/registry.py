@@ -55,6 +55,8 @@ class ReadyScenario(TypedDict):
 
     name: str
     summary: str
+    text: str
+    """Its file, as TOML."""
 
 
 class Kind(TypedDict):

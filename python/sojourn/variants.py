@@ -19,10 +19,10 @@ def variants(
 ) -> dict[str, Scenario]:
     """Return variants of a scenario by name: each queue with each control, then those of one's own.
 
-    `queues` replace the bottleneck's discipline, with the defaults of the new kind, or its `preset` where it has that;
-    the scenario's own kind keeps its parameters. `controls` do the same for the one group that has a control. A variant
-    of one's own is a text "NAME:KEY=VALUE,KEY=VALUE". Raises InputError for a name that occurs twice, and what the
-    scenario does not allow.
+    `queues` replace the bottleneck's discipline. The new kind keeps the limit that the scenario gives for the buffer,
+    and has its defaults else; or it has its `preset`, where there is one of that name. The scenario's own kind keeps
+    its parameters. `controls` do the same for the one group that has a control. A variant of one's own is a text
+    "NAME:KEY=VALUE,KEY=VALUE". Raises InputError for a name that occurs twice, and what the scenario does not allow.
     """
     tables = scenario.to_dict()
     queue_changes = [
@@ -47,7 +47,7 @@ def variants(
 
 
 def _replaced(key: str, kind: str, present: str, chosen: Mapping[str, str]) -> dict[str, Any]:
-    return {} if kind == present else {key: {"kind": kind, **chosen}}
+    return {} if kind == present else {key: {"kind": kind, **chosen} if chosen else kind}
 
 
 def _preset(family: str, kind: str, wanted: str | None) -> dict[str, str]:

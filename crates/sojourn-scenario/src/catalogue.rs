@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, Preset, Says, Setting, Unit};
 
 /// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "traffic": [{"name",
-/// "summary", "origin"}], "scenarios": [{"name", "summary"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
+/// "summary", "origin"}], "scenarios": [{"name", "summary", "text"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
 /// sources, down, up, station}` with keys of a link and their values as a file has them, and the only station or null, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
 /// class_parameters: [PARAMETER], low_priority, linux, origin}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
@@ -17,7 +17,7 @@ use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, P
 /// all others. `origin` is null for what is built in, else `{from, content}` of the plug-in.
 pub fn catalogue() -> Value {
     let scenarios: Vec<_> =
-        ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
+        ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary, "text": ready.text })).collect();
     let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
     listed.insert("access".to_owned(), PROFILES.iter().map(profile).collect());
     listed.insert("traffic".to_owned(), TRAFFIC.all().map(traffic).collect());

@@ -109,6 +109,10 @@ impl Table {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value)
+    }
+
     pub fn remove(&mut self, key: &str) {
         self.entries.retain(|entry| entry.key != key);
     }

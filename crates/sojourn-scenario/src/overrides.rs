@@ -26,9 +26,11 @@ pub(crate) fn apply(root: &mut Node, overrides: &[String], wanted: impl Fn(&str)
         };
         let segments: Vec<_> = key.split('.').map(str::trim).collect();
         let value = source::value_or_text(value, origin);
+        let controls = controls(root);
         if let Err((fault, allowed)) = set(Level::Section(&SCENARIO), root, &segments, value) {
             reporter.error(origin, key.trim(), fault, allowed);
         }
+        retitle(root, &controls);
     }
 }
 
@@ -58,6 +60,56 @@ pub(crate) fn merge(section: &'static Section, node: &mut Node, part: &Table, re
     }
 }
 
+/// The name of each group's control, in the order of the groups.
+fn controls(root: &Node) -> Vec<Option<String>> {
+    groups(root).iter().map(|group| control(group).map(str::to_owned)).collect()
+}
+
+fn groups(root: &Node) -> &[Node] {
+    match root.as_table().and_then(|table| table.get("group")).map(|list| &list.data) {
+        Some(Data::List(groups)) => groups,
+        _ => &[],
+    }
+}
+
+fn control(group: &Node) -> Option<&str> {
+    let control = group.as_table()?.get("control")?;
+    control.as_text().or_else(|| control.as_table()?.get("kind")?.as_text())
+}
+
+/// A title that names the control a group had before, in `controls`, names the one that it has now.
+fn retitle(root: &mut Node, controls: &[Option<String>]) {
+    let Data::Table(table) = &mut root.data else { return };
+    let Some(Node { data: Data::List(groups), .. }) = table.get_mut("group") else { return };
+    for (group, before) in groups.iter_mut().zip(controls) {
+        let Some(now) = control(group).map(str::to_owned).filter(|now| before.as_ref() != Some(now)) else { continue };
+        let Data::Table(table) = &mut group.data else { continue };
+        if let Some(title) = table.get_mut("title")
+            && title.as_text().zip(before.as_deref()).is_some_and(|(title, before)| title.eq_ignore_ascii_case(before))
+        {
+            title.data = Data::Text(now);
+        }
+    }
+}
+
+/// The discipline that a bare word chooses, with the limit of the buffer in the table that it replaces, where it has one.
+fn with_limit_of(before: Option<&Node>, family: &Family, value: Node) -> Node {
+    let kept = || {
+        let chosen = family.member(value.as_text()?)?;
+        let limit = before?.as_table()?.entry(LIMIT)?;
+        chosen.parameter(LIMIT).map(|_| limit.clone())
+    };
+    let Some(limit) = kept() else { return value };
+    let mut table = family.expanded(&value);
+    if let Data::Table(table) = &mut table.data {
+        table.entries.push(limit);
+    }
+    table
+}
+
+/// The parameter of a discipline that says how much may wait.
+const LIMIT: &str = "limit";
+
 type Refusal = (Fault, String);
 
 fn set(level: Level, node: &mut Node, segments: &[&str], value: Node) -> Result<(), Refusal> {
@@ -69,6 +121,10 @@ fn set(level: Level, node: &mut Node, segments: &[&str], value: Node) -> Result<
     let (first, rest) = segments.split_first().expect("a key has at least one part");
     if rest.is_empty() {
         level.make_way(table, first);
+        let value = match level.key(first).map(|key| &key.form) {
+            Ok(Form::Algorithm(family)) => with_limit_of(table.get(first), family, value),
+            _ => value,
+        };
         table.put(first, value);
         return Ok(());
     }

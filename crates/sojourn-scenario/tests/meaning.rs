@@ -254,3 +254,35 @@ fn classes_hold_queues_and_know_their_packets() {
     let changed = classes(&["bottleneck.queue.class.mine.queue.child.target=20ms"]);
     assert_eq!(changed[1].queue.child.as_ref().map(|child| child.span("target")), Some(Span::from_millis(20)));
 }
+
+/// A bare word chooses another discipline for the same buffer; a table is all that there is then.
+#[test]
+fn another_discipline_keeps_the_limit_of_the_buffer() {
+    let text = "duration = '1 s'\n[bottleneck]\nrate = '10 Mbit/s'\nqueue = { kind = 'red', preset = 'ns2', limit = '500 packets' }\n\
+        [[group]]\nname = 'tcp'\ncontrol = 'newreno'\nrtt = '50 ms'";
+    let queue = |overrides: &[&str]| parse(text, overrides).bottleneck.queue;
+    let limit = |overrides: &[&str]| queue(overrides).amount("limit");
+    assert_eq!(limit(&["bottleneck.queue=droptail"]), Amount::Packets(500.0));
+    assert_eq!(limit(&["bottleneck.queue=codel", "bottleneck.queue.limit=7 packets"]), Amount::Packets(7.0));
+    assert_eq!(limit(&["bottleneck.queue={ kind = 'droptail' }"]), Amount::Packets(1000.0), "the default");
+    assert_eq!(limit(&["bottleneck.queue={ kind = 'droptail', preset = 'ns2' }"]), Amount::Packets(50.0));
+    assert_eq!(queue(&["bottleneck.queue=cake"]).descriptor().name, "cake", "which has no such parameter");
+}
+
+/// LEDBAT's title is NICE's where NICE takes its place; what a title says besides stays.
+#[test]
+fn a_title_that_names_the_control_follows_it() {
+    let text = |title: &str| {
+        format!(
+            "duration = '1 s'\n[bottleneck]\nrate = '10 Mbit/s'\n[[group]]\nname = 'background'\ntitle = '{title}'\n\
+             control = 'ledbat'\nrtt = '50 ms'"
+        )
+    };
+    let title = |written: &str, overrides: &[&str]| parse(&text(written), overrides).groups[0].title.clone().unwrap_or_default();
+    assert_eq!(title("LEDBAT", &[]), "LEDBAT");
+    assert_eq!(title("LEDBAT", &["group.background.control=nice"]), "nice");
+    assert_eq!(title("LEDBAT", &["group.background.control.kind=nice"]), "nice");
+    assert_eq!(title("LEDBAT", &["group.background.control.target=25 ms"]), "LEDBAT");
+    assert_eq!(title("LEDBAT", &["group.background.control=nice", "group.background.title=mine"]), "mine");
+    assert_eq!(title("backups", &["group.background.control=nice"]), "backups");
+}

@@ -13,7 +13,7 @@ import click
 
 from sojourn import InputError, Interrupted, __version__
 from sojourn.cli.examples import ExampleGroup, be_quiet
-from sojourn.reading import printable
+from sojourn.reading import printable, unknown_name
 from sojourn.spelling import TERMINAL, speaking
 
 FAILED = 1
@@ -61,6 +61,26 @@ class _Commands(ExampleGroup):
         module, _, name = _COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(importlib.import_module(f"sojourn.cli.{module}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments begin with; one that is not there gets the nearest name."""
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            raise unknown_name("no command is called", args[0], list(_COMMANDS))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with the whole first sentence of its help."""
+        rows = [(name, _first_sentence(self.get_command(ctx, name))) for name in _COMMANDS]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _first_sentence(command: click.Command | None) -> str:
+    """Return the first sentence of a command's help, however long it is."""
+    text = " ".join(((command and command.help) or "").partition("\n\n")[0].split())
+    return text if ". " not in text else f"{text.partition('. ')[0]}."
 
 
 @click.group(

@@ -10,10 +10,11 @@ from sojourn.api import Scenario
 from sojourn.cli import completion as completing
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option, output
+from sojourn.cli.lookup import metric_rows
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
 from sojourn.progress import progress
-from sojourn.reading import ROOT_HELP
+from sojourn.reading import ROOT_HELP, unknown_name
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
@@ -96,6 +97,7 @@ def compare(  # noqa: PLR0913 (one for each option)
     made = variants(
         scenario, queues=split(queues), controls=split(controls), own=own, preset="linux" if kernel else None
     )
+    _check_metrics(split(metrics), [group for group, _ in scenario.groups.items()])
     with progress(scenario.name) as update:
         found = comparison.compare(
             made, runs=runs, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
@@ -121,6 +123,19 @@ def _print(found: "Comparison", metrics: list[str] | None, form: str) -> None:
         click.echo(f"{found.answer}\n")
         render.print_grid(table.grid)
         click.echo("\n" + "\n".join(notes))
+
+
+def _check_metrics(names: list[str], groups: list[str]) -> None:
+    """Refuse what no run measures before any time is spent; raises InputError with the nearest name."""
+    from sojourn.data.metrics import find
+
+    known = [row["name"] for row in metric_rows()]
+    for name in names:
+        metric, dot, group = name.partition(".")
+        if find(name if dot else f"{name}.{groups[0]}") is None and find(metric) is None:
+            raise unknown_name("no metric is called", name, known)
+        if dot and group not in groups:
+            raise unknown_name(f"{metric} of a group that is not there:", group, groups)
 
 
 def _check_targets(page: str | None, plot: str | None, out: str | None, *, force: bool) -> None:

@@ -104,13 +104,15 @@ def _presets() -> list[dict[str, str]]:
     sojourn show metrics
     sojourn show adsl2+
     sojourn show motivating-red > my-scenario.toml
+    sojourn show motivating-red --resolved
     """,
 )
 @click.argument("name", shell_complete=everything)
+@click.option("--resolved", is_flag=True, help="Print a ready scenario with every default that it has, as --json does.")
 @json_option
 @plugin_options
-def show(name: str, as_json: bool) -> None:
-    """Show what NAME is: an algorithm, a kind of traffic, an access line, or a ready scenario with every default.
+def show(name: str, *, resolved: bool, as_json: bool) -> None:
+    """Show what NAME is: an algorithm, a kind of traffic, an access line, or a ready scenario.
 
     For a queue discipline, a congestion control, a transport or a part of a link: what it does, its source, its
     parameters with their units and defaults, and its presets. For an access line: what it sets in both directions.
@@ -133,7 +135,7 @@ def show(name: str, as_json: bool) -> None:
     ready = [scenario["name"] for scenario in catalogue()["scenarios"]]
     parts = _parts(name)
     if not parts and name in ready:
-        _show_scenario(name, as_json=as_json)
+        _show_scenario(name, resolved=resolved, as_json=as_json)
     elif as_json:
         render.print_json([document for document, _ in parts])
     else:
@@ -157,7 +159,12 @@ def _parts(name: str) -> list[tuple[Any, Callable[[], None]]]:
     return found
 
 
-def _show_scenario(name: str, *, as_json: bool) -> None:
+def _show_scenario(name: str, *, resolved: bool, as_json: bool) -> None:
+    """Print a ready scenario: its file, or what it became."""
+    if not (resolved or as_json):
+        texts = {scenario["name"]: scenario["text"] for scenario in catalogue()["scenarios"]}
+        click.echo(texts[name], nl=False)
+        return
     ready = _native.load_ready(name)
     if not as_json:
         document = json.loads(ready.to_json())

@@ -9,6 +9,7 @@ from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
 from sojourn.reading import input_error
+from sojourn.registry import catalogue
 
 if TYPE_CHECKING:
     from sojourn.result import Result
@@ -44,6 +45,9 @@ def new(kind: str, name: str, *, rust: bool, crates: str | None) -> None:
     """
     if not name.replace("-", "_").isidentifier():
         raise input_error(f"{name!r} is no name", key="NAME", found=name, allowed="letters, digits, - and _")
+    family = {"control": "controls", "discipline": "queues", "traffic": "traffic"}[kind]
+    if name in [entry["name"] for entry in catalogue()[family] if entry["origin"] is None]:  # type: ignore[literal-required]
+        raise input_error(f"{name} is built in; choose another name", key="NAME", found=name, allowed=f"a name that no {kind} has yet")
     if rust:
         if kind not in IN_RUST:
             message = f"there is no template of {kind} in Rust"

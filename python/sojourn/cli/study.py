@@ -10,6 +10,7 @@ from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
 from sojourn.cli.plugins import plugin_options
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
+from sojourn.reading import unknown_name
 
 if TYPE_CHECKING:
     from sojourn.study.model import Study
@@ -24,7 +25,8 @@ _HELP_OUT = "Folder for figures, data and the page."
 @click.command(
     cls=ExampleCommand,
     examples="""
-    sojourn paper                               # what there is
+    sojourn paper                               # the studies that there are
+    sojourn paper gong                          # the items of one
     sojourn paper gong --out results/gong       # all of it
     sojourn paper gong fig3 --out results/gong  # one figure
     sojourn paper gong --kept --out page        # its page from the means that it keeps, in seconds
@@ -58,11 +60,14 @@ def paper(
     gong-testbed and some items of braud and updates need a Linux kernel (`sojourn testbed doctor`);
     without one `all` leaves out the former, and braud and updates the latter.
     """
-    from sojourn.study.find import find, studies
+    from sojourn.study.find import find, named, studies
+    from sojourn.study.repeat import chosen_items
 
-    if name is None:
-        _list(as_json=as_json)
+    if name is None or (out is None and not items and name in named()):
+        _list(name, as_json=as_json)
         return
+    if name != "all":
+        chosen_items(find(name), items)
     if queue is not None and (kept or name == "all"):
         other = "--kept" if kept else "all"
         raise click.UsageError(f"--queue needs runs of one study of its own; it does not go with {other}.")
@@ -178,17 +183,23 @@ def check(path: str, *, mutate: bool, as_json: bool) -> int:
     return FAILED if wrong else 0
 
 
-def _list(*, as_json: bool) -> None:
-    """Print the studies that there are, and their items."""
-    from sojourn.study.find import titles
+def _list(name: str | None = None, *, as_json: bool) -> None:
+    """Print the studies that there are, a line for each; or the items of one, a line for each."""
+    from sojourn.study.find import named, titles
 
+    found = [(one, source, items) for one, source, items in titles() if name is None or one == name]
+    if not found:
+        raise unknown_name("no study is called", str(name), list(named()))
     if as_json:
-        render.print_json([{"name": name, "source": source, "items": items} for name, source, items in titles()])
-        return
-    for name, source, items in titles():
-        click.echo(f"{name}: {source}")
-        for item, title in items.items():
-            click.echo(f"  {item:<16} {title}")
+        render.print_json([{"name": one, "source": source, "items": items} for one, source, items in found])
+    elif name is None:
+        render.print_rows([{"name": one, "items": str(len(items)), "source": source} for one, source, items in found])
+        click.echo("\nsojourn paper NAME lists the items of one; sojourn paper NAME --out DIR repeats it.")
+    else:
+        (_, source, items), *_ = found
+        click.echo(f"{name}: {source}\n")
+        render.print_rows([{"item": item, "title": title} for item, title in items.items()])
+        click.echo(f"\nsojourn paper {name} [ITEM]... --out DIR repeats them.")
 
 
 def _show_kept(name: str, items: tuple[str, ...], folder: Path, jobs: int | None, *, as_json: bool) -> None:

@@ -135,7 +135,7 @@ def _seen(comparison: Differences) -> str:
     seen = [_worded(label, values) for label, values in _changes(comparison) if values][:_SEEN]
     best = compared.best(comparison)
     if best == comparison.reference:
-        return f"{best} is best: {' and '.join(seen)}."
+        return f"{best} {compared.criterion(comparison)}: {' and '.join(seen)}."
     return f"{best} instead of {comparison.reference} brings {' and '.join(seen)}."
 
 

@@ -71,7 +71,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     presets: &[
         Preset {
             name: "draft",
-            summary: "draft-ietf-ccwg-bbr; without undoing what a spurious recovery changed, which the transport does not detect. An echoed mark counts as a loss in its round trip",
+            summary: "draft-ietf-ccwg-bbr. An echoed mark counts as a loss in its round trip",
             values: &[],
         },
         Preset {
