@@ -75,7 +75,8 @@ def _index(document: Document) -> list[str]:
         table(heads, rows),
         paragraph("""Formulas, small simulations and integrations that need no other simulator:
             [answers computed apart](validation/answers.md), written by `make answers`. Packet by packet
-            against the qdiscs of a real kernel: [its own page](validation/kernel-conformance.md), written by `make conformance`.
+            against the qdiscs of a real kernel: [its own page](validation/kernel-conformance.md),
+            written by `make conformance`.
             Segment by segment against its TCP: [another one](validation/sender-conformance.md),
             written by the same command. Linux's own TCP tests:
             [their page](validation/packetdrill.md). A kernel's TCP over recorded links in real time:
