@@ -8,12 +8,14 @@ python -m benchmarks.answers --strict    # end with 1 where a number is beyond i
 import argparse
 from collections.abc import Sequence
 
-from benchmarks.answers import airtime, equations, flows, links, marks, page, return_path, twins
+from benchmarks.answers import airtime, ceilings, equations, flows, links, marks, page, return_path, twins
 from benchmarks.answers.case import Answer, Topic, ask
 from benchmarks.common import load, save, say, write_page
 
 TOPICS: tuple[Topic, ...] = tuple(
-    topic for module in (links, flows, return_path, marks, airtime, equations, twins) for topic in module.TOPICS
+    topic
+    for module in (links, ceilings, flows, return_path, marks, airtime, equations, twins)
+    for topic in module.TOPICS
 )
 
 

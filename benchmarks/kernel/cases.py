@@ -250,6 +250,27 @@ EXACT: list[Case] = [
         ),
         shapes=True,
     ),
+    Case(
+        "htb ceilings",
+        "htb",
+        _linux("htb"),
+        "greedy",
+        classes=Classes(
+            [1, 2],
+            "pfifo limit 60",
+            {"kind": "droptail", "limit": "60 packets"},
+            tc=[
+                "htb rate 400kbit ceil 1mbit burst 1600 cburst 1600 quantum 1514",
+                "htb rate 1mbit ceil 4mbit burst 1600 cburst 1600 quantum 12500",
+            ],
+            above="htb rate 4mbit burst 1600 cburst 1600",
+            settings=[
+                {"rate": "400 kbit/s", "ceil": "1 Mbit/s", "quantum": 1514},
+                {"rate": "1 Mbit/s", "ceil": "4 Mbit/s", "quantum": 12500},
+            ],
+        ),
+        shapes=True,
+    ),
     Case("hhf", _HHF, _HHF_QUEUE, "overload"),
     Case("hhf mixed", _HHF, _HHF_QUEUE, "mixed"),
     Case("prio", "prio", _linux("prio"), "mixed"),

@@ -92,6 +92,7 @@ WORKLOADS: dict[str, Workload] = {
         8.0,
         "four even flows of random sizes, 6 Mbit/s together",
     ),
+    "greedy": Workload([Flow(3.0), Flow(5.0)], 8.0, "two even flows of 3 and 5 Mbit/s"),
     "steady": _steady(0),
     "steady-ecn": _steady(2),
     "precedences": Workload(
