@@ -17,7 +17,7 @@ FLOORS = (
     ("registry", "faults"),
     ("plugins", "ready"),
     ("reading",),
-    ("spelling", "system", "resolved", "padding"),
+    ("spelling", "system", "resolved", "lots", "padding"),
     ("data", "tables", "progress"),
     ("worlds.world", "worlds.options"),
     ("worlds.sim", "worlds.fluid"),

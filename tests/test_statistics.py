@@ -5,12 +5,23 @@ import statistics
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sojourn.data.metrics import values as metrics
-from sojourn.data.statistics import bootstrap, jain, line, paired, quantiles, statistic, student_quantile, summarize
+from sojourn.data.statistics import (
+    bootstrap,
+    jain,
+    line,
+    paired,
+    quantiles,
+    states,
+    statistic,
+    student_quantile,
+    summarize,
+)
 
 finite = st.floats(min_value=-1e9, max_value=1e9)
 samples = st.lists(finite, min_size=2, max_size=30)
@@ -187,3 +198,46 @@ def test_a_metric_missing_from_one_run_counts_the_others_only() -> None:
     link = {"bottleneck": {"utilization": 0.5}, "jain_all": 1.0}
     found = summarize([link | {"groups": {"web": {"fct_ms": {"mean": 3.0}}}}, link | {"groups": {"web": {}}}])
     assert found["fct_ms_mean.web"] == {"mean": None, "sd": None, "ci95": None, "n": 1}
+
+
+LAWS = {
+    "normal": lambda random, shape: random.normal(size=shape),
+    "uniform": lambda random, shape: random.uniform(size=shape),
+    "exponential": lambda random, shape: random.exponential(size=shape),
+    "log-normal": lambda random, shape: random.lognormal(0, 1, size=shape),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("n", "most"), [(6, 0.005), (8, 0.005), (10, 0.005), (30, 0.001)])
+def test_values_of_one_law_are_hardly_ever_called_two_states(law: str, n: int, most: float) -> None:
+    samples = LAWS[law](np.random.default_rng(1), (20_000, n))
+    assert np.mean([states(sample) is not None for sample in samples.tolist()]) < most
+
+
+@pytest.mark.parametrize("n", [6, 8, 10, 20])
+def test_two_states_apart_are_seen(n: int) -> None:
+    # 25 standard deviations apart, and more with few values.
+    random = np.random.default_rng(2)
+    apart = {6: 50, 8: 40}.get(n, 25)
+    seen = 0
+    for _ in range(500):
+        values = np.concatenate([random.normal(100, 1, n // 2), random.normal(100 + apart, 1, n - n // 2)])
+        found = states(values.tolist())
+        seen += found is not None and found.low == n // 2
+    assert seen > 450
+
+
+def test_counts_and_single_outliers_are_no_states() -> None:
+    assert states([0, 0, 0, 1, 1, 1, 0, 0, 1, 1]) is None
+    assert states([0.0, 0.0, 0.0, 1e-4, 1e-4, 1e-4]) is None
+    assert states([1.0, 1.1, 1.2, 1.3, 1.4, 9.0, 9.1]) is None, "two of seven"
+    assert states([1.0, 1.1, 1.2, 9.0, 9.1]) is None, "five"
+    assert states([0.9990, 0.9991, 0.9990, 0.9999, 0.9998, 0.9999]) is None, "the difference does not matter"
+
+
+def test_a_line_says_where_its_runs_lie() -> None:
+    found = line("goodput_mbps", [0.4, 3.4, 0.41, 3.5, 0.39, 3.45])
+    assert (found["low_n"], found["high_n"]) == (3, 3)
+    assert found["low_mean"] == pytest.approx(0.4)
+    assert "low_n" not in line("goodput_mbps", [0.4, 0.42, 0.41, 0.45, 0.39, 0.43])

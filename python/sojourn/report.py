@@ -1,11 +1,12 @@
 """The numbers of a result as small tables for people: of links, of groups, and of phases where there are any."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn.data import metrics
-from sojourn.data.statistics import Statistic
+from sojourn.data.statistics import Statistic, states
+from sojourn.lots import one_situation
 from sojourn.resolved import resolved_presets, sentences, titles
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def html(result: "Measured") -> str:
     """Return all tables as HTML for a notebook."""
     grids = (link_grid(result), group_grid(result), phase_grid(result))
     body = "".join(_html_table(grid) for grid in grids if grid is not None)
-    note = _html_note(presets_note(result))
+    note = "".join(map(_html_note, (seeds_note(result), presets_note(result))))
     return f"<div><p>{_escaped(title(result))}{_interval_note(result)}</p>{body}{note}</div>"
 
 
@@ -196,6 +197,40 @@ def interval_note(result: "Measured") -> str:
 def alike_text(runs: int) -> str:
     """Say that runs do not differ, and why."""
     return f"all {runs} runs are alike, since nothing here is random"
+
+
+def seeds_note(result: "Measured") -> str:
+    """Say where seeds change nothing that matters, or where the runs lie in two places; empty where neither is so."""
+    notes = []
+    if _seeds_are_one_situation(result):
+        notes.append(
+            "start times, traffic, path and queues are the same in all runs: their spread says nothing of other starts "
+            '(start = { uniform = ["0 s", "1 s"] } draws them)'
+        )
+    measured = [metrics.values(run) for run in result.runs]
+    notes += [
+        f"{name}: {apart.low} runs near {shown.number(apart.low_mean)}, {apart.high} near "
+        f"{shown.number(apart.high_mean)}, and none between: the mean describes neither"
+        for name, shown, metric in _shown_metrics(result)
+        if (apart := states([value for run in measured if (value := run.get(metric)) is not None]))
+    ]
+    return "; ".join(notes)
+
+
+def _seeds_are_one_situation(result: "Measured") -> bool:
+    simulated = all("kernel" not in run for run in result.runs)
+    flows = sum(result.flow_counts.values())
+    return len(result.runs) > 1 and simulated and flows > 1 and not result.alike and one_situation(result.scenario)
+
+
+def _shown_metrics(result: "Measured") -> "Iterator[tuple[str, Shown, str]]":
+    """Return what two states are looked for in, with its name for people: queues and goodputs."""
+    queue = Shown("queue [ms]", "queue_ms_mean")
+    for link, _ in metrics.links(result.runs[0]):
+        yield f"{link}, {queue.label}", queue, f"{link}_{queue.metric}"
+    goodput = Shown("goodput [Mbit/s]", "goodput_mbps")
+    for group in result.groups:
+        yield f"{result.titles[group]}, {goodput.label}", goodput, f"{goodput.metric}.{group}"
 
 
 def digits_worth_reading(value: float) -> int:

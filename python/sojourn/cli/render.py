@@ -218,7 +218,7 @@ def print_result(result: "Result") -> None:
     from rich.console import Group
     from rich.text import Text
 
-    from sojourn.report import group_grid, interval_note, link_grid, phase_grid, presets_note, title
+    from sojourn.report import group_grid, interval_note, link_grid, phase_grid, presets_note, seeds_note, title
 
     _print(Group(Text(title(result), style="bold"), Text()))
     print_grid(link_grid(result))
@@ -228,7 +228,7 @@ def print_result(result: "Result") -> None:
     if phases is not None:
         _print(Text())
         print_grid(phases)
-    notes = [text for text in (interval_note(result), presets_note(result)) if text]
+    notes = [text for text in (interval_note(result), seeds_note(result), presets_note(result)) if text]
     if notes:
         _print(Group(Text(), *(Text(text, style="dim") for text in notes)))
 

@@ -110,6 +110,12 @@ def describe(
     if against:
         where_text = ", ".join(f"{name} = {value}" for name, value in against.items())
         found.notes.append(f"differences from {where_text}, of runs with the same seed; n counts seeds")
+    apart = sum("low_n" in one for together in lines.values() for one in together)
+    if apart:
+        found.notes.append(
+            f"in {apart} lines the runs lie in two places, low_n near low_mean and high_n near high_mean, with none "
+            "between: their mean describes neither"
+        )
     found.lines = [one for together in lines.values() for one in together]
     return found
 

@@ -31,7 +31,16 @@ def page(result: "Measured", command: str = "") -> Page:
         pictures=_pictures(result),
         heading="What did each group of flows get?",
         table=Table.of_grid(report.group_grid(result), "Groups of flows"),
-        notes=[note for note in (report.interval_note(result), report.presets_note(result), _plug_ins(result)) if note],
+        notes=[
+            note
+            for note in (
+                report.interval_note(result),
+                report.seeds_note(result),
+                report.presets_note(result),
+                _plug_ins(result),
+            )
+            if note
+        ],
         folds=[
             Fold("The links", tables=[Table.of_grid(report.link_grid(result), "Links")]),
             *_phases(result),
