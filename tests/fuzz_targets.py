@@ -7,6 +7,7 @@ fuzz/corpus and through damaged copies of it, so that none can rot unseen.
 
 import functools
 import json
+import math
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +18,11 @@ from tests.conftest import SMALL
 
 import sojourn
 from sojourn import InputError, Plan, reading, store
+from sojourn.detect import download, features
+from sojourn.detect.captured import read_streams
+from sojourn.detect.model import Model
+from sojourn.detect.passive import passive
+from sojourn.detect.stored import load_model
 from sojourn.study import kept
 from sojourn.study import means as study_means
 from sojourn.study.load import StudyFolder
@@ -221,6 +227,42 @@ def _job() -> Any:
     return asking.job(resolved, 1, Ends("198.51.100.9", "192.0.2.7", 5341), 0.1)
 
 
+def model(data: bytes) -> None:
+    """Take any bytes for a detector's model; what is one judges any features."""
+    file = place() / "model.npz"
+    file.write_bytes(data)
+
+    def use() -> None:
+        found = load_model(file)
+        for value in (0.0, 1e6, float("nan")):
+            probed = dict.fromkeys(features.NAMES, value)
+            judged = [found.judge(probed, whole=whole) for whole in (True, False)]
+            judged.append(found.judge_download(dict.fromkeys(download.NAMES, value)))
+            assert all(math.isfinite(sum(one.names.values()) + one.novelty) for one in judged)
+            for name in judged[0].names:
+                assert all(read.low <= read.high for read in found.read(name, probed, whole=True).values())
+
+    _tried(use, InputError)
+
+
+@functools.cache
+def _model() -> Model:
+    return load_model()
+
+
+def capture(data: bytes) -> None:
+    """Take any bytes for a capture of a download."""
+    file = place() / "download.pcap"
+    file.write_bytes(data)
+
+    def use() -> None:
+        streams, notes = read_streams(file)
+        found = passive(streams, _model(), notes).document()
+        json.dumps(found, allow_nan=False)
+
+    _tried(use, InputError)
+
+
 TARGETS: dict[str, Body] = {
     "sweep": sweep,
     "study": study,
@@ -231,6 +273,8 @@ TARGETS: dict[str, Body] = {
     "record": record,
     "request": request,
     "report": report,
+    "model": model,
+    "capture": capture,
 }
 """Every body, by the name of its target."""
 

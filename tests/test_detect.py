@@ -16,9 +16,10 @@ from sojourn.detect.download import NAMES as DOWNLOAD_NAMES
 from sojourn.detect.draw import FAMILIES, LEFT_OUT, draw
 from sojourn.detect.features import NAMES, REASONS, vector
 from sojourn.detect.log import FlowLog, of_table
-from sojourn.detect.model import Forest, calibrated, load_model
+from sojourn.detect.model import Forest, calibrated
 from sojourn.detect.plan import FULL, GREEDY, LONGEST_S, OVERLOAD, QUESTIONS, Path
 from sojourn.detect.probe import BudgetError, Probed, estimate, over, probe
+from sojourn.detect.stored import load_model
 
 
 def path(queue: Any, rate: str = "10 Mbit/s", **link: Any) -> Path:
@@ -207,7 +208,7 @@ def test_a_forest_by_hand() -> None:
 
 def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File) -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
-    from sojourn.detect.model import save
+    from sojourn.detect.stored import save
     from sojourn.detect.training import Examples, fit, train
 
     random = np.random.default_rng(1)
@@ -387,14 +388,6 @@ def test_a_first_word_is_a_host_or_a_scenario(command: Any, tmp_path: File) -> N
     done = command("detect", "first", "--backend", "hosts", "--peer", "192.0.2.7")
     assert done.code == 2
     assert "sojourn detect ADDRESS" in done.err
-
-
-def test_a_file_that_is_no_model_is_refused(command: Any, tmp_path: File) -> None:
-    for content in (b"", b"no model", b"PK\x03\x04"):
-        (tmp_path / "model.npz").write_bytes(content)
-        done = command("detect", "first", "--model", tmp_path / "model.npz")
-        assert done.code == 2
-        assert "found no model of a detector" in done.err
 
 
 def test_the_command(command: Any) -> None:

@@ -15,10 +15,10 @@ from sojourn.detect import plan
 from sojourn.detect.answer import answer
 from sojourn.detect.draw import FAMILIES
 from sojourn.detect.log import FlowLog, Log
-from sojourn.detect.model import load_model
 from sojourn.detect.plan import FULL, GREEDY, Path
 from sojourn.detect.probe import Send, over, probe
 from sojourn.detect.route import route_change_ms
+from sojourn.detect.stored import load_model
 from sojourn.detect.training import probed
 from sojourn.worlds.hosts.admission import Limits
 from sojourn.worlds.hosts.agent import Settings

@@ -17,8 +17,9 @@ import sojourn
 from sojourn import InputError
 from sojourn.detect.capture import read_capture
 from sojourn.detect.captured import is_download, read_streams
-from sojourn.detect.model import load_model
+from sojourn.detect.headers import ends_of
 from sojourn.detect.passive import AFTER, BEFORE, ENDS, Passive, passive
+from sojourn.detect.stored import load_model
 from sojourn.detect.streams import of_capture
 
 RATE_MBPS = 10.0
@@ -219,7 +220,7 @@ def test_headers_of_many_links(link: int, frame: bytes, order: str, nanos: bool,
     )
     (row,) = found.rows
     assert (row["time_ns"], row["seq"], row["payload_bytes"], row["stamp"], row["echo"]) == (1_000_002_000, 5, 3, 9, 8)
-    assert found.endpoints[0].endswith("TCP")
+    assert ends_of(found.connections[0]).endswith("TCP")
     assert found.damage is None
 
 

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from sojourn.detect.answer import Answer, answer
-from sojourn.detect.model import load_model
 from sojourn.detect.plan import Path
 from sojourn.detect.probe import over, probe
+from sojourn.detect.stored import load_model
 from sojourn.worlds.linux.errors import NotInstalledError
 from sojourn.worlds.linux.kernels import kernels
 

@@ -9,10 +9,11 @@ import pytest
 
 from sojourn.detect.answer import answer, strangeness, twin_of
 from sojourn.detect.log import FlowLog
-from sojourn.detect.model import Reading, load_model
+from sojourn.detect.model import Reading
 from sojourn.detect.plan import GREEDY, Path
 from sojourn.detect.probe import Probed, over, probe
 from sojourn.detect.scales import with_scales
+from sojourn.detect.stored import load_model
 from sojourn.detect.table import queue_table
 from sojourn.detect.twin import COMPARED, COMPONENTS, distances, line_bps, missing, samples, twin, waits_ms
 

@@ -6,7 +6,7 @@ from benchmarks.detector import classed, downloads
 from benchmarks.detector.cases import classed_cases, linux_cases, linux_classed_cases, ns3_cases
 from benchmarks.detector.collect import RESULTS, collect
 from benchmarks.detector.page import write
-from sojourn.detect.model import load_model
+from sojourn.detect.stored import load_model
 
 KERNEL, SIM, DOWNLOADS, CLASSES, SIM_CLASSES, LINUX, LINUX_CLASSES, NS3 = (
     RESULTS / f"{name}.jsonl"

@@ -17,8 +17,9 @@ import numpy as np
 from benchmarks.detector.tables import calibration_error, share, table
 from sojourn.detect.answer import cannot_say, twin_of
 from sojourn.detect.draw import FAMILIES, Drawn, draw
-from sojourn.detect.model import Judgement, load_model, stage_of
+from sojourn.detect.model import Judgement, stage_of
 from sojourn.detect.probe import Probed, disturbed, over, probe
+from sojourn.detect.stored import load_model
 from sojourn.detect.twin import Twin
 
 _STREAM = 3

@@ -9,9 +9,9 @@ from benchmarks.detector.cases import CLASSED, Case
 from benchmarks.detector.collect import conditions, sender
 from benchmarks.detector.tables import share, table
 from sojourn.detect.answer import answer
-from sojourn.detect.model import load_model
 from sojourn.detect.plan import CLASSES, QUESTIONS
 from sojourn.detect.probe import probe
+from sojourn.detect.stored import load_model
 
 _NEAR = 0.02
 

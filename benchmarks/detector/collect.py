@@ -14,9 +14,9 @@ from benchmarks.detector import linux_queues, ns3
 from benchmarks.detector.cases import Case, cases
 from benchmarks.detector.kept import Kept, plan_of
 from sojourn.detect.answer import answer, fair_queueing
-from sojourn.detect.model import load_model
 from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, SMALL
 from sojourn.detect.probe import Probed, Send, over, probe
+from sojourn.detect.stored import load_model
 from sojourn.detect.turns import TRAINS
 
 Observe = Callable[[Case, dict[str, Any]], dict[str, Any]]

@@ -10,8 +10,8 @@ from benchmarks.detector.cases import Case
 from benchmarks.detector.collect import conditions
 from sojourn import api
 from sojourn.detect.captured import read_streams
-from sojourn.detect.model import load_model
 from sojourn.detect.passive import Passive, passive, values_of
+from sojourn.detect.stored import load_model
 from sojourn.detect.streams import Stream
 
 SECONDS = 12.0

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from sojourn.detect.answer import Answer
-    from sojourn.detect.model import Model
     from sojourn.detect.passive import Passive
     from sojourn.detect.probe import Probed, Send
     from sojourn.detect.remedies import Remedy
@@ -238,8 +237,9 @@ def capture(file: Path, model: Path | None, as_json: bool) -> None:
     """
     from sojourn.detect.captured import read_streams
     from sojourn.detect.passive import passive
+    from sojourn.detect.stored import load_model
 
-    known = _model(model)
+    known = load_model(model)
     streams, notes = read_streams(file)
     found = passive(streams, known, notes)
     if as_json:
@@ -308,8 +308,9 @@ def _probed(
     """Send a probe; return the answer and what was seen."""
     from sojourn.detect.answer import answer, decided
     from sojourn.detect.probe import BudgetError, probe
+    from sojourn.detect.stored import load_model
 
-    known = _model(model)
+    known = load_model(model)
     budget_bytes = _quantity("--budget", budget, "B", "a size", "20 MB")
     how: dict[str, Any] = {"budget_bytes": budget_bytes, "decided": decided(known), "asks": asks}
     try:
@@ -317,16 +318,6 @@ def _probed(
     except BudgetError as error:
         raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
     return answer(seen, known), seen
-
-
-def _model(file: Path | None) -> "Model":
-    """Return the classifier of a file, or Sojourn's own."""
-    from sojourn.detect.model import ModelError, load_model
-
-    try:
-        return load_model(file)
-    except ModelError as error:
-        raise input_error(f"--model: {error}", key="--model", found=str(file)) from None
 
 
 @detect.command(
@@ -337,10 +328,10 @@ def _model(file: Path | None) -> "Model":
     """,
 )
 @click.option(
-    "--probes", type=click.IntRange(min=110), default=2640, show_default=True, metavar="N", help="Their number."
+    "--probes", type=click.IntRange(110, 100_000), default=2640, show_default=True, metavar="N", help="Their number."
 )
 @click.option(
-    "--downloads", type=click.IntRange(min=110), default=3300, show_default=True, metavar="N", help="Their number."
+    "--downloads", type=click.IntRange(110, 100_000), default=3300, show_default=True, metavar="N", help="Their number."
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Of all that is drawn."
@@ -360,8 +351,8 @@ def train(probes: int, downloads: int, seed: int, jobs: int | None, out: Path) -
         raise input_error('training needs scikit-learn: pip install "sojourn[detect]"') from None
     if out.suffix != ".npz":
         raise input_error(f"--out: found {out}; allowed: a name that ends in .npz", key="--out", found=str(out))
-    from sojourn.detect.model import save
     from sojourn.detect.scales import with_scales
+    from sojourn.detect.stored import save
     from sojourn.detect.training import collect, collect_downloads, fit
 
     jobs = jobs or usable_processors()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sojourn.detect.capture import MAGICS, SUFFIXES, read_capture
 from sojourn.detect.log import of_table
-from sojourn.detect.streams import Stream, of_capture, of_logs
+from sojourn.detect.streams import MAX_CONNECTIONS, Stream, of_capture, of_logs
 from sojourn.faults import input_error
 from sojourn.reading import read_parquet
 
@@ -53,7 +53,9 @@ def read_streams(path: Path) -> tuple[list[Stream], list[str]]:
     streams = of_capture(capture)
     if not streams:
         raise input_error("none of its packets carries data", file=str(path), allowed="a capture of a download")
-    notes = [f"Only what comes before the damage was read: {capture.damage}."] if capture.damage else []
+    notes = [f"Only the begin of the capture was read: {capture.damage}."] if capture.damage else []
+    if capture.total > MAX_CONNECTIONS:
+        notes.append(f"Only the {MAX_CONNECTIONS} connections with the most bytes were looked at.")
     if capture.other:
         notes.append(f"{capture.other} packets are neither TCP nor UDP, or cut too short.")
     return streams, notes

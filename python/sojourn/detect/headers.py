@@ -2,6 +2,7 @@
 
 import ipaddress
 import struct
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -58,6 +59,11 @@ _USUAL_STAMPS = b"\x01\x01\x08\x0a"
 _NOP, _SACK, _STAMPS = 1, 5, 8
 _TWO_WORDS, _TCP = struct.Struct("!II"), struct.Struct("!IIBB")
 
+MAX_CONNECTIONS = 1 << 16
+"""Connections whose ends are remembered while a file is read."""
+
+Connection = tuple[int, bytes, bytes]
+"""The protocol, and address and port of both ends."""
 Fields = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
 """The fields of `ROW` after the time."""
 
@@ -68,15 +74,26 @@ class Decoder:
     def __init__(self, data: bytes) -> None:
         """Begin with a file's bytes."""
         self._data = data
-        self._numbers: dict[tuple[int, bytes, bytes], int] = {}
+        self._numbers: dict[Connection, int] = {}
+        self._next = 0
 
     @property
-    def endpoints(self) -> tuple[str, ...]:
-        """The two ends of each connection; packets from the first to the second are those that are `forth`."""
-        return tuple(
-            f"{_end(one)} > {_end(other)}, {'TCP' if protocol == TCP else 'UDP'}"
-            for protocol, one, other in self._numbers
-        )
+    def connections(self) -> Mapping[int, Connection]:
+        """The two ends of connections by number; packets from the first to the second are those that are `forth`."""
+        return {number: connection for connection, number in self._numbers.items()}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether connections have to be forgotten before more packets are read."""
+        return len(self._numbers) >= MAX_CONNECTIONS
+
+    def forget(self, packets: Sequence[int]) -> None:
+        """Forget the half of the connections with the fewest packets, of which `packets` has the count by number.
+
+        One that goes on afterwards has another number.
+        """
+        known = sorted(self._numbers.items(), key=lambda item: packets[item[1]], reverse=True)
+        self._numbers = dict(known[: MAX_CONNECTIONS // 2])
 
     def decode(self, link: int, begin: int, end: int, wire_bytes: int) -> Fields | None:
         """Return what the headers say; None where they are not all there, or are of another protocol."""
@@ -112,8 +129,15 @@ class Decoder:
         back = self._numbers.get((protocol, other, one))
         if back is not None:
             return back, 0
-        self._numbers[protocol, one, other] = number = len(self._numbers)
+        self._numbers[protocol, one, other] = number = self._next
+        self._next += 1
         return number, 1
+
+
+def ends_of(connection: Connection) -> str:
+    """Return the two ends of a connection and its protocol as text."""
+    protocol, one, other = connection
+    return f"{_end(one)} > {_end(other)}, {'TCP' if protocol == TCP else 'UDP'}"
 
 
 def _end(place: bytes) -> str:

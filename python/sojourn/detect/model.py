@@ -3,12 +3,8 @@
 It is trained by scikit-learn (`sojourn.detect.training`) and needs nothing but numpy to be used.
 """
 
-import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,17 +20,12 @@ STAGES = ("load", "full")
 """A model for probes that ended after the load, and one for whole ones."""
 DOWNLOAD = "download"
 """The forest for what nothing was sent for."""
-FORMAT = 3
 NEIGHBOURS = 5
-_READ, _TWIN = "read", "twin"
+READ = "read"
+"""What the places of forests that read a parameter begin with."""
 _FARTHEST = 3.0
-_FEATURES = {"probe": list(NAMES), DOWNLOAD: list(DOWNLOAD_NAMES)}
 
 Array = NDArray[Any]
-
-
-class ModelError(ValueError):
-    """A file is no model that this version can use."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +148,7 @@ class TwinScale:
 
 def place_of(stage: str, name: str, parameter: str) -> str:
     """Return the key of the forest that reads a parameter after a stage."""
-    return f"{_READ}:{stage}:{name}:{parameter}"
+    return f"{READ}:{stage}:{name}:{parameter}"
 
 
 def oddness(largest: Array, distance: Array, quantiles: Array) -> Array:
@@ -245,54 +236,3 @@ class Model:
             for words, limit in zip(("95 %", "99 %"), limits, strict=True)
         }
         return Judgement(names, families, sets, forest.novelty(row))
-
-
-def save(path: Path, model: Model) -> None:
-    """Write a model file: the same model always gives the same bytes."""
-    forests = model.forests
-    arrays = {f"{stage}.{name}": array for stage, forest in forests.items() for name, array in forest.arrays.items()}
-    scales = {f"{_TWIN}:{stage}.{name}": array for stage, of in model.twins.items() for name, array in vars(of).items()}
-    classes = {stage: list(forest.classes) for stage, forest in forests.items()}
-    about = {"format": FORMAT, "classes": classes, "features": _FEATURES, **model.provenance}
-    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
-    content: dict[str, Any] = {"about": text, **arrays, **scales}
-    np.savez_compressed(path, **content)
-
-
-def _content(file: Any) -> dict[str, Array]:
-    """Return the arrays of an open file by name; none where it is no such file."""
-    try:
-        with np.load(file, allow_pickle=False) as arrays:
-            return dict(arrays)
-    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile):
-        return {}
-
-
-def load_model(path: Path | None = None) -> Model:
-    """Read a model file, or the one that comes with the package.
-
-    Raises
-    ------
-    ModelError
-        The file is none, or of another version of the features.
-    OSError
-        It cannot be read.
-    """
-    place = resources.files("sojourn.detect") / "model.npz" if path is None else path
-    with place.open("rb") as file:
-        content = _content(file)
-        if "about" not in content:
-            raise ModelError(f"{place}: found no model of a detector; `sojourn detect train` makes one")
-        about = json.loads(content["about"].tobytes().decode())
-        if about.get("format") != FORMAT or about.get("features") != _FEATURES:
-            raise ModelError(
-                f"{place}: found other features than this version has; `sojourn detect train` makes it anew"
-            )
-    forests = {stage: Forest(classes, _arrays(content, stage)) for stage, classes in about["classes"].items()}
-    scales = {stage: TwinScale(**_arrays(content, f"{_TWIN}:{stage}")) for stage in STAGES}
-    return Model(forests, scales, about)
-
-
-def _arrays(content: Mapping[str, Array], place: str) -> dict[str, Array]:
-    prefix = f"{place}."
-    return {name.removeprefix(prefix): array for name, array in content.items() if name.startswith(prefix)}

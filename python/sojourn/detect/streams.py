@@ -5,6 +5,7 @@ the time of arrival less the sender's time moves with the queue. What it drops l
 queue between the capture and the receiver shows in the time to the acknowledgement. What it drops comes by again.
 """
 
+import bisect
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sojourn.detect.capture import Capture
-from sojourn.detect.headers import ACK, CE, ECE, ECN_BITS, HAS_SACK, HAS_STAMPS, SYN, TCP
+from sojourn.detect.headers import ACK, CE, ECE, ECN_BITS, HAS_SACK, HAS_STAMPS, SYN, TCP, ends_of
 from sojourn.detect.log import FlowLog
 
 Times = NDArray[np.float64]
 
 MSS_BYTES = 1448
 """Payload of a full packet on an Ethernet, for packets that were captured in larger pieces."""
+MAX_CONNECTIONS = 1000
+"""Connections that are looked at, those with the most bytes."""
 _HERTZ = (10, 100, 250, 1000, 1_000_000)
 # A clock is taken for one of these rates where it differs by less, by the logarithm: while a deep buffer fills, packets
 # come more slowly than they were sent.
@@ -81,19 +84,26 @@ class Stream:
 
 
 def of_capture(capture: Capture) -> list[Stream]:
-    """Return the streams of a capture, the largest first."""
-    rows = capture.rows
-    origin_ns = int(rows["time_ns"][0])
+    """Return the streams of a capture, the largest first; of many connections those with the most bytes."""
+    origin_ns = int(capture.rows["time_ns"][0])
+    rows = capture.rows[np.isin(capture.rows["flow"], _largest(capture))]
     order = np.argsort(rows["flow"], kind="stable")
     bounds = np.flatnonzero(np.diff(rows["flow"][order])) + 1
     found = []
     for own in np.split(order, bounds):
-        name = capture.endpoints[int(rows["flow"][own[0]])]
+        name = ends_of(capture.connections[int(rows["flow"][own[0]])])
         for forth in (1, 0):
             stream = _stream(rows[own], forth, name if forth else _reversed(name), origin_ns)
             if stream is not None:
                 found.append(stream)
     return sorted(found, key=lambda one: -one.total_bytes)
+
+
+def _largest(capture: Capture) -> NDArray[np.int64]:
+    """Return the numbers of the connections that are looked at."""
+    known = np.array(sorted(capture.connections), dtype=np.int64)
+    size_bytes = np.bincount(capture.rows["flow"], capture.rows["size_bytes"], minlength=known[-1] + 1)
+    return known[np.argsort(-size_bytes[known], kind="stable")[:MAX_CONNECTIONS]]
 
 
 def of_logs(logs: Mapping[str, FlowLog]) -> list[Stream]:
@@ -197,22 +207,21 @@ class _Sequence:
         usual = int(np.quantile(data["payload_bytes"], 0.9))
         usual = usual if usual <= _MAX_FRAME_BYTES else MSS_BYTES
         found = cls(begin, end, [], {}, set())
-        highest, waiting, places = int(begin[0]), list[_Hole](), dict[int, int]()
+        highest, places = int(begin[0]), dict[int, int]()
         for place, (low, high) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
             if low >= highest:
                 if low > highest:
                     packets = max(1, round((low - highest) / usual))
-                    waiting.append(_Hole(highest, low, place, packets, low - highest))
-                    found.holes.append(waiting[-1])
+                    found.holes.append(_Hole(highest, low, place, packets, low - highest))
                 places[low] = place
             else:
-                hole = next((one for one in waiting if one.begin <= low < one.end), None)
-                if hole is not None:
+                # Holes lie behind each other.
+                at = bisect.bisect_right(found.holes, low, key=lambda one: one.begin)
+                hole = found.holes[at - 1] if at else None
+                if hole is not None and hole.missing > 0 and low < hole.end:
                     found.late.add(place)
                     hole.missing -= min(high, hole.end) - low
                     hole.overtaken = _overtaken(data, times, place, hole.place)
-                    if hole.missing <= 0:
-                        waiting.remove(hole)
                 elif high <= highest:
                     found.repeated[place] = places.get(low, -1)
             highest = max(highest, high)
@@ -279,8 +288,8 @@ def _drift(sent_s: Times, delay_s: Times) -> Times:
 
 
 def _before(data: Any, times: Times, seen: _Sequence, clock: _Clock | None) -> FlowLog | None:
-    """Lay what came, and what did not, in the order in which it was sent."""
-    if clock is None:
+    """Lay what came, and what did not, in the order in which it was sent; None where less came than did not."""
+    if clock is None or sum(hole.packets for hole in seen.lost) > len(data):
         return None
     places = np.array([hole.place for hole in seen.lost for _ in range(hole.packets)], dtype=np.int64)
     sent_s = np.insert(clock.sent_s, places, clock.sent_s[places])
