@@ -235,7 +235,7 @@ class TestWithScript:
             saved = (tmp_path / "saved").read_bytes()
             assert saved.startswith(beginning)
             assert b"var(--" not in saved
-        assert b"fq_codel: 4.4" in saved
+        assert b"fq_codel: 4.38" in saved
 
     def test_without_script_all_is_there(self, browser: "Browser", written: dict[str, Path]) -> None:
         context = browser.new_context(java_script_enabled=False)

@@ -8,7 +8,7 @@ use crate::{
     Bucket, Capacity, Change, Codec, Direction, EcnRemark, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange,
     Moments, Phase, Place, Qdisc, Remark, Scenario, Shape, Station, Which,
 };
-use crate::{Messages, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
+use crate::{Echo, Messages, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
 use sojourn_queue::Ecn;
@@ -327,6 +327,7 @@ pub(crate) fn voip(fields: &Fields) -> Option<Voip> {
         frame,
         payload_bytes: fields.bytes("payload").unwrap_or(coded) as u32,
         quality: quality("ie", |(ie, _)| ie).zip(quality("bpl", |(_, bpl)| bpl)),
+        echo: Echo { telr_db: fields.number("telr_db")?, wepl_db: fields.number("wepl_db")? },
         spurts: fields.span("talk").zip(fields.span("pause")),
     })
 }

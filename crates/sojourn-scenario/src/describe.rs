@@ -417,6 +417,8 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
                 fields.put("ie", number(ie));
                 fields.put("bpl", number(bpl));
             }
+            fields.put("telr_db", number(voip.echo.telr_db));
+            fields.put("wepl_db", number(voip.echo.wepl_db));
             if let Some((talk, pause)) = voip.spurts {
                 fields.put("talk", span(talk));
                 fields.put("pause", span(pause));

@@ -48,7 +48,7 @@ pub use ready::{Ready, ready};
 pub use reference::reference_pages;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
-pub use traffic::{Codec, Messages, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
+pub use traffic::{Codec, Echo, Messages, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 pub use types::ReceiverControl;
 pub use types::{
     Bucket, Capacity, Change, Direction, EcnRemark, Group, GroupChange, Hop, Host, HostQueue, Jitter, Link, LinkChange,

@@ -318,6 +318,22 @@ impl Codec {
     }
 }
 
+/// How much of a voice comes back as an echo, for the E-model.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Echo {
+    /// Talker echo loudness rating TELR in dB: how much quieter than his voice a talker's own echo is.
+    pub telr_db: f64,
+    /// Weighted echo path loss WEPL in dB: how much quieter than the voice a listener hears it a second time.
+    pub wepl_db: f64,
+}
+
+impl Default for Echo {
+    /// The defaults of ITU-T G.107: echo cancellers at both ends.
+    fn default() -> Echo {
+        Echo { telr_db: 65.0, wepl_db: 110.0 }
+    }
+}
+
 /// One direction of a call: a packet for every frame of speech.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Voip {
@@ -329,6 +345,8 @@ pub struct Voip {
     pub payload_bytes: u32,
     /// Ie and Bpl of the E-model, where known.
     pub quality: Option<(f64, f64)>,
+    /// Echo losses of the E-model.
+    pub echo: Echo,
     /// Means of talk spurts and silences; speaks without pause where absent.
     pub spurts: Option<(Span, Span)>,
 }

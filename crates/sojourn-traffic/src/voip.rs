@@ -7,7 +7,7 @@
 
 use super::e_model;
 use sojourn_core::Span;
-use sojourn_scenario::Voip;
+use sojourn_scenario::{Echo, Voip};
 
 /// Weight of the past in the smoothed delay and deviation (Ramjee et al., section 3: 0.998002).
 const PAST: f64 = 0.998_002;
@@ -20,6 +20,7 @@ const JITTER_GAIN: f64 = 1.0 / 16.0;
 #[derive(Debug)]
 pub struct Call {
     quality: Option<(f64, f64)>,
+    echo: Echo,
     codec_delay: f64,
     /// Smoothed delay and deviation of the packets so far.
     estimate: Option<(f64, f64)>,
@@ -46,6 +47,7 @@ impl Call {
     pub fn new(voip: &Voip) -> Call {
         Call {
             quality: voip.quality,
+            echo: voip.echo,
             codec_delay: voip.codec_delay().as_millis_f64(),
             estimate: None,
             last_delay: 0.0,
@@ -86,7 +88,7 @@ impl Call {
     /// R of the E-model where `lost` packets were dropped on the way; none where the codec is unknown to it or nothing
     /// was sent.
     pub fn rating(&self, lost: u64) -> Option<f64> {
-        self.tally.rating(self.quality?, lost)
+        self.tally.rating(self.quality?, self.echo, lost)
     }
 }
 
@@ -102,12 +104,12 @@ impl Tally {
         (all > 0).then(|| count as f64 / all as f64)
     }
 
-    /// R of the E-model for a codec with Ie and Bpl as in `quality` where `lost` packets were dropped on the way; none
-    /// where nothing was sent.
-    pub fn rating(&self, quality: (f64, f64), lost: u64) -> Option<f64> {
+    /// R of the E-model for a codec with Ie and Bpl as in `quality` where `lost` packets were dropped on the way and
+    /// the other direction has the same delay; none where nothing was sent.
+    pub fn rating(&self, quality: (f64, f64), echo: Echo, lost: u64) -> Option<f64> {
         let delay = self.mean(self.mouth_to_ear).unwrap_or(0.0);
         let loss = self.share(lost + self.late, lost)?;
-        Some(e_model::rating(quality, delay, loss))
+        Some(e_model::rating(quality, echo, delay, loss))
     }
 
     /// Adds another.
@@ -130,6 +132,7 @@ mod tests {
             frame: Voip::FRAME,
             payload_bytes: 160,
             quality: Some((0.0, 25.1)),
+            echo: Echo::default(),
             spurts: None,
         })
     }
@@ -171,7 +174,7 @@ mod tests {
         assert_eq!((call.tally.arrived, call.tally.late), (4, 1));
         let tally = call.tally;
         assert_eq!((tally.share(1 + tally.late, 1), tally.share(0, 0)), (Some(0.4), Some(0.0)));
-        assert!((call.rating(1).unwrap() - e_model::rating((0.0, 25.1), 70.0, 0.4)).abs() < 0.1);
+        assert!((call.rating(1).unwrap() - e_model::rating((0.0, 25.1), Echo::default(), 70.0, 0.4)).abs() < 0.1);
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Ear<'_> {
             tally.mouth_to_ear += self.voip.codec_delay().as_millis_f64() + playout_ms;
         }
         let lost = packets.len() as u64 - tally.arrived;
-        Some(e_model::opinion(tally.rating(self.voip.quality?, lost)?))
+        Some(e_model::opinion(tally.rating(self.voip.quality?, self.voip.echo, lost)?))
     }
 }
 

@@ -239,6 +239,22 @@ static VOIP: Section = Section {
             example: "19",
         },
         Key {
+            name: "telr_db",
+            form: Form::Value(Kind::Number { min: 5.0, max: 65.0 }),
+            presence: Presence::Default("65"),
+            description: "talker echo loudness rating TELR of the E-model in dB: how much quieter than the voice its echo is \
+                          (the default is that of ITU-T G.107, with an echo canceller)",
+            example: "45",
+        },
+        Key {
+            name: "wepl_db",
+            form: Form::Value(Kind::Number { min: 5.0, max: 110.0 }),
+            presence: Presence::Default("110"),
+            description: "weighted echo path loss WEPL of the E-model in dB: how much quieter the voice is when it comes a second \
+                          time (the default is that of ITU-T G.107)",
+            example: "50",
+        },
+        Key {
             name: "talk",
             form: Form::Value(SPEECH),
             presence: Presence::Optional("speaks without pause"),
