@@ -79,6 +79,19 @@ def test_in_virtual_time_it_is_what_is_simulated(virtual: str) -> None:
 
 
 @pytest.mark.testbed
+@pytest.mark.parametrize("segments", [9, 10, 11])
+def test_a_transfer_takes_the_round_trips_of_its_segments(virtual: str, segments: int) -> None:
+    """Ten segments fit the initial window; what a connection says of itself must not be an eleventh."""
+    traffic = {"kind": "bulk", "size": f"{segments * 1448} B"}
+    own = {**TCP, "control": "cubic", "rtt": "400 ms", "traffic": traffic}
+    given = scenario(group=[own], bottleneck={**link("droptail", limit="100 packets"), "rate": "10 Mbit/s"})
+    real, simulated = (given.run(**how).runs[0] for how in ({"backend": "linux", "kernel": virtual}, {}))
+    assert real.flows[0].delivered_bytes == simulated.flows[0].delivered_bytes == segments * 1448
+    # The shaper hands a packet over when its transmission begins, 1.2 ms before a wire does, in each round trip.
+    assert real.groups.tcp.fct_ms.mean == pytest.approx(simulated.groups.tcp.fct_ms.mean, abs=4)
+
+
+@pytest.mark.testbed
 @pytest.mark.parametrize("qdisc", ["none", "pfifo_fast"])
 def test_small_queues_keep_a_window_out_of_its_own_host(virtual: str, qdisc: str) -> None:
     host = {"kind": "linux", "qdisc": qdisc, **({} if qdisc == "none" else {"ring": 1, "byte_limits": False})}

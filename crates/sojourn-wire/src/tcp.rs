@@ -1,8 +1,10 @@
 //! The kernel's TCP.
 //!
 //! Where the plan has a token, a connection begins with it, eight bytes, little-endian: a receiver neither counts nor answers
-//! anything before, and closes what begins otherwise. What follows are messages, and a message begins with its own length: eight bytes, little-endian, counted
-//! in the length; [`ENDLESS`] where it has none. When a message is whole its receiver answers with [`Answer`]: so the
+//! anything before, and closes what begins otherwise. What follows are messages, and a message begins with its own length:
+//! eight bytes, little-endian, counted in the length; [`ENDLESS`] where it has none. The token is counted in the first
+//! message, too, by both ends: so a transfer has as many bytes and segments on the wire as its application supplied. When a
+//! message is whole its receiver answers with [`Answer`]: so the
 //! sender knows when the last byte was received, and not only when that was acknowledged.
 //!
 //! After an idle time longer than its retransmission timeout Linux starts with a new window
@@ -10,6 +12,7 @@
 //! of idle time leaves if that is more (`tcp_cwnd_restart`, RFC 2861). A shorter pause leaves the window as it is.
 
 mod account;
+mod connection;
 mod receiver;
 mod sender;
 

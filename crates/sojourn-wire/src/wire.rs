@@ -34,7 +34,7 @@ pub fn run(plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Report, WireE
         std::fs::write(file, []).map_err(|error| WireError::failed(format!("ready {}: {error}", file.display())))?;
     }
     let mut set = PollSet::default();
-    loop {
+    for turn in 0.. {
         let ranges = gather(&endpoints, &mut set);
         let next = endpoints.iter().map(|endpoint| endpoint.next()).min().unwrap_or(Time::NEVER).min(end);
         let interrupted = sleep(&mut set, next)?;
@@ -42,8 +42,8 @@ pub fn run(plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Report, WireE
             return Err(WireError { fault: Fault::Stopped, message: "the run was stopped".into() });
         }
         let time = now();
-        for (endpoint, range) in endpoints.iter_mut().zip(ranges) {
-            let ready = &set.entries[range];
+        for (endpoint, range) in in_turn(&mut endpoints, &ranges, turn) {
+            let ready = &set.entries[range.clone()];
             if endpoint.next() <= time || ready.iter().any(|entry| entry.revents != 0) {
                 endpoint.act(time, ready)?;
             }
@@ -59,6 +59,17 @@ pub fn run(plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Report, WireE
     let mut report = Report::default();
     endpoints.into_iter().for_each(|endpoint| endpoint.report(&mut report));
     Ok(report)
+}
+
+/// The endpoints with their sockets, each first in its turn: what a budget has room for goes to whoever acts first.
+fn in_turn<'a>(
+    endpoints: &'a mut [Box<dyn Endpoint>],
+    ranges: &'a [Range<usize>],
+    turn: usize,
+) -> impl Iterator<Item = (&'a mut Box<dyn Endpoint>, &'a Range<usize>)> {
+    let first = turn % endpoints.len().max(1);
+    let (before, from) = endpoints.split_at_mut(first);
+    from.iter_mut().zip(&ranges[first..]).chain(before.iter_mut().zip(&ranges[..first]))
 }
 
 /// Collects the sockets of all endpoints; which are whose.

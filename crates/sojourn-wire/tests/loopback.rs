@@ -75,7 +75,8 @@ fn keeps_the_budget(own_bps: u64) {
         let arrived: u64 = (0..flows.len()).map(|flow| delivered(&receiver, flow)).sum();
         let allowed = stretch * 1e6;
         assert!(0.4 * allowed < arrived as f64 && (arrived as f64) < allowed + 90_000.0, "{arrived}");
-        assert!((0..flows.len()).all(|flow| delivered(&receiver, flow) > 0), "{receiver}");
+        // Each has its turn: a tenth is less than half of an equal share.
+        assert!((0..flows.len()).all(|flow| 10 * delivered(&receiver, flow) > arrived), "{receiver}");
     });
 }
 

@@ -64,12 +64,15 @@ impl Token {
         self.seen == TOKEN_BYTES
     }
 
-    /// What follows the token in `bytes`; none where they are another.
-    fn strip<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    /// What follows the token in `bytes`, and how many bytes they complete with it: no byte of a token that is not all
+    /// there. None where they are another.
+    fn strip<'a>(&mut self, bytes: &'a [u8]) -> Option<(&'a [u8], u64)> {
+        let was_shown = self.is_shown();
         let (token, rest) = bytes.split_at(bytes.len().min(TOKEN_BYTES - self.seen));
         let is_right = token == &self.expected[self.seen..][..token.len()];
         self.seen += token.len();
-        is_right.then_some(rest)
+        let completed = if was_shown || !self.is_shown() { 0 } else { TOKEN_BYTES };
+        is_right.then_some((rest, (rest.len() + completed) as u64))
     }
 }
 
@@ -139,8 +142,8 @@ impl Receiver {
         match outcome {
             Ok(0) => false,
             Ok(bytes) => {
-                let Some(rest) = token.strip(&self.buffer[..bytes]) else { return false };
-                self.bins.add(now, rest.len() as u64);
+                let Some((rest, counted_bytes)) = token.strip(&self.buffer[..bytes]) else { return false };
+                self.bins.add(now, counted_bytes);
                 messages.take(rest).into_iter().all(|total_bytes| {
                     // An answer is far smaller than any send buffer, and its peer reads.
                     socket.send(&Answer { total_bytes, stamp: now }.to_bytes()).is_ok()
@@ -247,12 +250,17 @@ mod tests {
         let bytes = [&7u64.to_le_bytes()[..], b"data"].concat();
         for piece in [1, 3, 8, 12] {
             let mut token = Token::new(Some(7));
-            let rest: Vec<u8> =
-                bytes.chunks(piece).flat_map(|piece| token.strip(piece).expect("it is right").to_vec()).collect();
-            assert_eq!((rest.as_slice(), token.is_shown()), (&b"data"[..], true), "pieces of {piece}");
+            let (mut rest, mut counted_bytes) = (Vec::new(), 0);
+            for piece in bytes.chunks(piece) {
+                let (behind, bytes) = token.strip(piece).expect("it is right");
+                rest.extend(behind);
+                counted_bytes += bytes;
+            }
+            assert_eq!((rest.as_slice(), counted_bytes), (&b"data"[..], 12), "pieces of {piece}");
+            assert!(token.is_shown());
         }
         assert_eq!(Token::new(Some(7)).strip(&[7, 1]), None);
-        assert_eq!(Token::new(None).strip(b"data"), Some(&b"data"[..]));
+        assert_eq!(Token::new(None).strip(b"data"), Some((&b"data"[..], 4)));
     }
 
     fn stream(lengths: &[u64]) -> Vec<u8> {

@@ -1,7 +1,8 @@
 //! The sending end of a flow.
 
-use super::account::{Account, Allowance, SETTLE_EVERY, payload_rate};
-use super::{Answer, ENDLESS, LENGTH_BYTES, TOKEN_BYTES};
+use super::account::{Account, SETTLE_EVERY, payload_rate};
+use super::connection::Connection;
+use super::{Answer, ENDLESS};
 use crate::bins::Samples;
 use crate::budget::Budget;
 use crate::clock::{Timeline, now};
@@ -10,7 +11,7 @@ use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read, can_write};
 use crate::report::{FlowReport, Report};
 use crate::socket::{bind, check_ecn, connect, explain, open, receiver, set_control, would_wait};
-use crate::sys::{self, TcpInfo};
+use crate::sys;
 use crate::tables;
 use socket2::{Socket, Type};
 use sojourn_core::Time;
@@ -18,8 +19,6 @@ use sojourn_scenario::Traffic;
 use sojourn_traffic::{Action, Application, Arrived, Completed};
 use std::io::{Error, Read};
 
-/// Bytes that one system call may give.
-const WRITE_BYTES: usize = 256 << 10;
 /// Unsent bytes the kernel may hold of a flow that pauses, and of one that does not: what it holds is sent whatever the
 /// application does, and what it has too little of costs system calls.
 const UNSENT_BYTES: (i32, i32) = (8 << 10, 128 << 10);
@@ -45,34 +44,7 @@ pub struct Sender {
     samples: Samples,
     counters: Counters,
     completions: Vec<(f64, u64)>,
-    zeros: Vec<u8>,
     problem: Option<String>,
-}
-
-struct Connection {
-    socket: Socket,
-    /// Whether the other side was asked for it: the budget may not have had room for that yet.
-    requested: bool,
-    connected: bool,
-    account: Account,
-    /// When the budget has room again for what it lacked room for.
-    waits_until: Option<Time>,
-    /// When it is next compared with what the kernel has sent.
-    settles_at: Time,
-    /// What is still to be written of the token and of a message's length.
-    length: Vec<u8>,
-    /// Bytes of the message behind its length that are still to be written.
-    left_bytes: u64,
-    paused: bool,
-    /// What was read of an answer.
-    answer: Vec<u8>,
-    /// Bytes of all its messages.
-    total_bytes: u64,
-    /// Whether all of them were received.
-    is_whole: bool,
-    timeouts: Timeouts,
-    /// The last that was known.
-    info: Option<TcpInfo>,
 }
 
 /// Counters of the connections that are over.
@@ -81,85 +53,6 @@ struct Counters {
     retransmissions: u64,
     timeouts: u64,
     acked_bytes: u64,
-}
-
-/// Timeouts seen by one who looks now and then, where the kernel does not count them.
-#[derive(Default)]
-struct Timeouts {
-    seen: u64,
-    last: (bool, u8),
-}
-
-impl Timeouts {
-    fn look(&mut self, info: &TcpInfo) {
-        let (was_in_loss, before) = self.last;
-        let more = u64::from(info.consecutive_timeouts.saturating_sub(before));
-        let entered = u64::from(info.in_loss && !was_in_loss);
-        self.seen += more.max(entered);
-        self.last = (info.in_loss, info.consecutive_timeouts);
-    }
-}
-
-impl Connection {
-    fn wants_to_write(&self) -> bool {
-        self.waits_until.is_none() && (!self.connected || self.has_more())
-    }
-
-    fn has_more(&self) -> bool {
-        !self.length.is_empty() || (self.left_bytes > 0 && !self.paused)
-    }
-
-    fn supply(&mut self, bytes: u64) {
-        self.length.extend(bytes.to_le_bytes());
-        self.left_bytes = if bytes == ENDLESS { ENDLESS } else { bytes - LENGTH_BYTES as u64 };
-        self.total_bytes = self.total_bytes.saturating_add(bytes);
-        self.is_whole = false;
-    }
-
-    /// Looks at what the kernel knows, and pays for what it has sent.
-    fn look(&mut self, now: Time) {
-        if let Ok(info) = sys::tcp_info(&self.socket) {
-            self.timeouts.look(&info);
-            self.info = Some(info);
-            if self.requested {
-                self.account.settle(&info, now);
-            }
-        }
-    }
-
-    /// Whether the kernel has nothing more to send.
-    fn is_drained(&self) -> bool {
-        self.info.is_some_and(|info| info.unacknowledged == 0 && info.unsent_bytes == 0)
-    }
-
-    /// When it wants to be woken, whatever its socket says.
-    fn next(&self) -> Time {
-        let settles_at = if self.account.is_bounded() { self.settles_at } else { Time::NEVER };
-        self.waits_until.unwrap_or(Time::NEVER).min(settles_at)
-    }
-
-    /// How much of `wanted` bytes may be written; notes until when there is to be waited.
-    fn allowed(&mut self, wanted: u64, now: Time) -> u64 {
-        if !self.account.is_bounded() {
-            return wanted;
-        }
-        self.look(now);
-        let Some(info) = &self.info else { return 0 };
-        match self.account.allowance(info, wanted, now) {
-            Allowance::Bytes(bytes) => bytes,
-            Allowance::Held => 0,
-            Allowance::From(time) => {
-                self.waits_until = Some(time);
-                0
-            }
-        }
-    }
-
-    fn wrote(&mut self, bytes: usize, now: Time) {
-        if let Some(info) = self.info.as_ref().filter(|_| self.account.is_bounded()) {
-            self.account.write(info, bytes as u64, now);
-        }
-    }
 }
 
 impl Sender {
@@ -188,7 +81,6 @@ impl Sender {
             samples: Samples::new(*line),
             counters: Counters::default(),
             completions: Vec::new(),
-            zeros: vec![0; WRITE_BYTES],
             problem: None,
         };
         check_ecn(flow, sender.control.as_deref())?;
@@ -232,22 +124,8 @@ impl Sender {
     fn connect(&mut self) -> Result<&mut Connection, WireError> {
         self.disconnect();
         let socket = self.socket()?;
-        self.connection = Some(Connection {
-            socket,
-            requested: false,
-            connected: false,
-            account: Account::new(self.budget, self.senders),
-            waits_until: None,
-            settles_at: self.now,
-            length: self.flow.token.map_or(Vec::new(), |token| token.to_le_bytes().to_vec()),
-            left_bytes: 0,
-            paused: false,
-            answer: Vec::new(),
-            total_bytes: 0,
-            is_whole: false,
-            timeouts: Timeouts::default(),
-            info: None,
-        });
+        let account = Account::new(self.budget, self.senders);
+        self.connection = Some(Connection::new(socket, account, self.flow.token, self.now));
         self.request()?;
         Ok(self.connection.as_mut().expect("it was just made"))
     }
@@ -277,10 +155,9 @@ impl Sender {
         }
         let Some(info) = connection.info else { return };
         self.counters.retransmissions += u64::from(info.retransmissions);
-        self.counters.timeouts += info.timeouts.map_or(connection.timeouts.seen, u64::from);
+        self.counters.timeouts += connection.timeouts(&info);
         // Linux counts the SYN.
-        let besides = 1 + self.flow.token.map_or(0, |_| TOKEN_BYTES as u64);
-        self.counters.acked_bytes += info.acked_bytes.saturating_sub(besides);
+        self.counters.acked_bytes += info.acked_bytes.saturating_sub(1);
     }
 
     fn perform(&mut self, action: Action) -> Result<(), WireError> {
@@ -291,11 +168,11 @@ impl Sender {
             Action::Supply { bytes } => {
                 let more = bytes - self.supplied_bytes;
                 self.supplied_bytes = bytes;
-                self.message(more.max(LENGTH_BYTES as u64))?;
+                self.message(more)?;
             }
             Action::Connect { bytes, .. } => {
                 self.supplied_bytes += bytes.unwrap_or(0);
-                self.connect()?.supply(bytes.map_or(ENDLESS, |bytes| bytes.max(LENGTH_BYTES as u64)));
+                self.connect()?.supply(bytes.unwrap_or(ENDLESS));
             }
             Action::Fetch(_) => unreachable!("the plan was refused: see tables::one_connection"),
             // Whether its window is new after a pause is the kernel's to decide: see the module.
@@ -360,7 +237,7 @@ impl Sender {
             }
         }
         let Some(connection) = &mut self.connection else { return Ok(()) };
-        match write(connection, &self.zeros, now) {
+        match connection.write(now) {
             Ok(()) => Ok(()),
             Err(error) if would_wait(&error) => Ok(()),
             Err(error) => {
@@ -439,40 +316,6 @@ impl Sender {
         let rtt = info.map(|info| info.rtt).filter(|rtt| !rtt.is_zero());
         self.samples.take(now, rtt, info.map(|info| f64::from(info.cwnd_packets)));
     }
-}
-
-/// Writes what the connection has to say, until there is no room, in the socket or in the budget.
-fn write(connection: &mut Connection, zeros: &[u8], now: Time) -> std::io::Result<()> {
-    let had_something = connection.has_more();
-    while !connection.length.is_empty() {
-        let most = connection.allowed(connection.length.len() as u64, now) as usize;
-        if most == 0 {
-            return Ok(());
-        }
-        let written = connection.socket.send(&connection.length[..most])?;
-        connection.length.drain(..written);
-        connection.wrote(written, now);
-    }
-    while connection.left_bytes > 0 && !connection.paused {
-        let most = connection.allowed(connection.left_bytes.min(zeros.len() as u64), now) as usize;
-        if most == 0 {
-            return Ok(());
-        }
-        let written = connection.socket.send(&zeros[..most])?;
-        if connection.left_bytes != ENDLESS {
-            connection.left_bytes -= written as u64;
-        }
-        connection.wrote(written, now);
-        if written < most {
-            return Ok(());
-        }
-    }
-    // The last segment of a message goes although it is not full; within it Nagle's rule fills segments.
-    if had_something && connection.left_bytes == 0 {
-        connection.socket.set_tcp_nodelay(true)?;
-        connection.socket.set_tcp_nodelay(false)?;
-    }
-    Ok(())
 }
 
 /// The kernel's name of the flow's control; the kernel's default where there is none.
