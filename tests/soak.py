@@ -2,8 +2,8 @@
 
 Honest peers ask for short runs, one after the other, from 127.0.0.1. Hostile ones come from there and from addresses
 of their own: they say nothing, say it slowly, hang up, know another secret, or send what is no message. The command
-fails if an honest run is refused, or if the agent has grown: its memory, open files or threads in the last third of the
-time against the first.
+fails if an honest run is refused, if the agent has grown: its memory, open files or threads in the last third of the
+time against the first, or if it says a line for each hostile connection.
 """
 
 import json
@@ -21,7 +21,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import sojourn
-from sojourn.worlds.hosts import protocol, world
+from sojourn.worlds.hosts import journal, protocol, world
 from sojourn.worlds.hosts.handshake import PEER, Exchange
 from sojourn.worlds.hosts.visitors import MAX_STRANGERS
 from sojourn.worlds.hosts.world import Peer
@@ -151,6 +151,11 @@ def soak(seconds: float) -> list[str]:
         # Those of strangers come and go, up to so many.
         if after > before + MAX_STRANGERS:
             refused.append(f"the agent's {what} grew from {before} to {after}")
+    windows = 1 + int(seconds / journal.WINDOW_S)
+    # A run has a line at its begin and one at its end; failures have so many of strangers, of guests, and two sums.
+    most = 2 * (done + len(refused)) + 2 * (journal.LINES + 1) * windows
+    if said.total() > most:
+        refused.append(f"the agent said {said.total()} lines; at most {most} are of its runs and windows")
     return refused
 
 

@@ -75,6 +75,8 @@ def test_a_huge_file_is_not_read(command: Command, tmp_path: Path) -> None:
 
 def test_an_endless_file_is_not_read(command: Command, tmp_path: Path) -> None:
     assert "a device" in run_wrongly(command, tmp_path, "check", "/dev/zero")
+    # It opens as a regular file, and cannot be read from its begin.
+    assert "/proc/self/mem: cannot be read: " in run_wrongly(command, tmp_path, "check", "/proc/self/mem")
 
 
 @pytest.mark.parametrize(

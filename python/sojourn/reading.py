@@ -268,7 +268,11 @@ def read_bytes(path: Path, what: str, max_bytes: int) -> bytes:
     Raises InputError for a pipe, a device, a folder, a file that cannot be read or is larger than `max_bytes`.
     """
     with _opened(path, what) as handle, open(handle, "rb", closefd=False) as file:
-        data = file.read(max_bytes + 1)
+        try:
+            data = file.read(max_bytes + 1)
+        except OSError as error:
+            # Of a disk with a fault, or a file that is none, such as a process's memory.
+            raise input_error(f"cannot be read: {error.strerror or error}", file=str(path)) from None
     if len(data) > max_bytes:
         message = f"too large for {what}: more than {max_bytes} bytes"
         raise input_error(message, file=str(path), allowed=f"at most {max_bytes} bytes")

@@ -47,7 +47,9 @@ def new(kind: str, name: str, *, rust: bool, crates: str | None) -> None:
         raise input_error(f"{name!r} is no name", key="NAME", found=name, allowed="letters, digits, - and _")
     family = {"control": "controls", "discipline": "queues", "traffic": "traffic"}[kind]
     if name in [entry["name"] for entry in catalogue()[family] if entry["origin"] is None]:  # type: ignore[literal-required]
-        raise input_error(f"{name} is built in; choose another name", key="NAME", found=name, allowed=f"a name that no {kind} has yet")
+        raise input_error(
+            f"{name} is built in; choose another name", key="NAME", found=name, allowed=f"a name that no {kind} has yet"
+        )
     if rust:
         if kind not in IN_RUST:
             message = f"there is no template of {kind} in Rust"

@@ -6,7 +6,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,6 +16,7 @@ from sojourn.worlds.hosts import admission, protocol
 from sojourn.worlds.hosts.admission import Ends, Limits, RefusedError
 from sojourn.worlds.hosts.budget import budget
 from sojourn.worlds.hosts.handshake import AGENT, PEER, Exchange
+from sojourn.worlds.hosts.journal import Journal, Tell
 from sojourn.worlds.hosts.line import PATIENCE_S, GoneError, Line
 from sojourn.worlds.hosts.protocol import Message, ProtocolError
 from sojourn.worlds.hosts.running import EndpointsError, Running, endpoints
@@ -44,10 +45,6 @@ class Settings:
     patience_s: float = PATIENCE_S
 
 
-Tell = Callable[[str], None]
-"""Takes a line for whoever watches the agent."""
-
-
 @contextmanager
 def listening(address: str, port: int, secret: bytes | None, limits: Limits) -> Iterator[socket.socket]:
     """Listen for peers; raises InputError where that would be unsafe, TestbedError where it does not work."""
@@ -72,16 +69,18 @@ def serve(listener: socket.socket, settings: Settings, tell: Tell, *, once: bool
 
     Each has a thread of its own, so that one who says nothing keeps nobody waiting; runs come one at a time.
     """
-    visitors = Visitors()
+    visitors, journal = Visitors(), Journal(tell)
     with budget(settings.limits.rate_bps) as shared:
-        place = _Place(listener.getsockname()[1] + 1, settings, tell, shared, visitors)
+        place = _Place(listener.getsockname()[1] + 1, settings, tell, journal, shared, visitors)
         try:
             while not (once and place.done.is_set()):
+                journal.look()
                 accepted = _accept(listener, visitors)
                 if accepted is not None:
                     visitors.receive(*accepted, place.visit)
         finally:
             visitors.end()
+            journal.look(at_end=True)
 
 
 def _accept(listener: socket.socket, visitors: Visitors) -> tuple[socket.socket, str] | None:
@@ -109,6 +108,7 @@ class _Place:
     first_port: int
     settings: Settings
     tell: Tell
+    journal: Journal
     budget: Message
     """What all its runs may send, one after the other."""
     visitors: Visitors
@@ -124,7 +124,11 @@ class _Place:
                 self.done.set()
         except (GoneError, OSError) as gone:
             how = "gave way to others" if visitor.gave_way else str(gone)
-            self.tell(f"{visitor.address} {how}; nothing of it runs any more")
+            self.failed(visitor, f" {how}; nothing of it runs any more")
+
+    def failed(self, visitor: Visitor, what: str) -> None:
+        """Tell of a connection that failed."""
+        self.journal.failed(visitor.address, what, is_guest=visitor.is_guest)
 
 
 class _DeclinedError(Exception):
@@ -163,7 +167,7 @@ class _Session:
         return True
 
     def _decline(self, kind: str, message: str) -> bool:
-        self._tell(f"{self._line.peer}: {protocol.sentence(message)}")
+        self._place.failed(self._visitor, f": {protocol.sentence(message)}")
         self._line.send("error", kind=kind, message=message)
         return False
 
