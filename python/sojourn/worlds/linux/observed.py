@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 
 from sojourn.record import Record
+from sojourn.worlds.linux import idle
 from sojourn.worlds.linux.crossing import Crossing, crossing
 from sojourn.worlds.linux.errors import JobError
 from sojourn.worlds.linux.plan import PROBE, RECEIVED, SENT, Job
+from sojourn.worlds.linux.plan.changes import rates_bps
+from sojourn.worlds.linux.plan.express import Expressed, LinkFacts
 from sojourn.worlds.linux.plan.flows import Flow
+from sojourn.worlds.linux.plan.shaping import shapes_itself
 
 NEAR, FAR = "10.0.0.0/9", "10.128.0.0/9"
 _SIDES = {"bottleneck": ("before", "after", FAR), "reverse": ("reverse_before", "reverse_after", NEAR)}
@@ -50,9 +54,32 @@ class Observed:
         return cls(job, report, crossings, ends).checked()
 
     def checked(self) -> "Observed":
-        """Return it; raises JobError where a flow did not do what the plan says."""
+        """Return it; raises JobError where a flow or a link did not do what the plan says."""
         self._check()
+        for link, at in self.crossings.items():
+            if self._is_held_back(link):
+                continue
+            missing = idle.shortfall(idle.owed_bits(at, self.sendable(link)), _passed_bits(at))
+            if missing:
+                raise JobError(f"the link {link} {missing}")
         return self
+
+    def _facts(self, link: str) -> tuple[LinkFacts, Expressed]:
+        fit = self.job.fit
+        said = fit and ((fit.link, fit.queue) if link == "bottleneck" else fit.reverse)
+        assert said, "a link that was crossed is in the plan"  # noqa: S101
+        return said
+
+    def _is_held_back(self, link: str) -> bool:
+        """Tell whether a queue may let packets wait beside an idle link: one with rates of its own."""
+        _, queue = self._facts(link)
+        return shapes_itself(queue) or queue.name == "htb"
+
+    def sendable(self, link: str) -> idle.Sendable:
+        """Return what a link can send until each of some times, in bits."""
+        facts, _ = self._facts(link)
+        steps = self.job.fit.steps if self.job.fit else ()
+        return idle.sendable(rates_bps(facts.rate_bps, steps, link))
 
     def _check(self) -> None:
         """Raise JobError where a flow did not do what the plan says, and the queue was not the reason."""
@@ -147,6 +174,10 @@ class Observed:
         quiet = rtt_ms[is_base & ~np.isnan(rtt_ms)]
         base_ms = float(quiet.min()) if len(quiet) else None
         return sent_s, rtt_ms - (np.nan if base_ms is None else base_ms), base_ms
+
+
+def _passed_bits(at: Crossing) -> float:
+    return float(at.bytes[~np.isnan(at.left_s)].sum() * 8)
 
 
 def _are_data(flow: Flow, at: Crossing) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sojourn.worlds.linux.observed import Observed
-from sojourn.worlds.linux.plan.changes import capacity_bits
 from sojourn.worlds.linux.plan.flows import Flow
 
 # Quantiles by the names that records have.
@@ -79,8 +78,10 @@ def _link(seen: Observed, link: str) -> dict[str, Any]:
     drops = _growth(seen, seen.counted(link, "drops")) + _growth(seen, seen.counted(link, "lost"))
     waiting = {name: seen.counted(link, name)[1:][seen.measured_bins] for name in ("packets", "bytes")}
     arrivals = int(entered.sum())
+    until_bits = seen.sendable(link)(np.array([seen.warmup_s, seen.duration_s]))
+    capacity_bits = until_bits[1] - until_bits[0]
     return {
-        "utilization": float(at.bytes[left].sum() * 8 / _capacity_bits(seen, link)),
+        "utilization": float(at.bytes[left].sum() * 8 / capacity_bits),
         **{
             f"queue_{name}": {"mean": float(values.mean()), "max": float(values.max())}
             for name, values in waiting.items()
@@ -92,15 +93,6 @@ def _link(seen: Observed, link: str) -> dict[str, Any]:
         "marks": int(at.marked[left].sum()),
         "drop_rate": drops / arrivals if arrivals else None,
     }
-
-
-def _capacity_bits(seen: Observed, link: str) -> float:
-    """Return what the link can send in the measured time."""
-    fit = seen.job.fit
-    said = fit and (fit.link if link == "bottleneck" else fit.reverse and fit.reverse[0])
-    assert fit, "a link that was crossed is in the plan"  # noqa: S101
-    assert said, "a link that was crossed is in the plan"  # noqa: S101
-    return capacity_bits(said.rate_bps, fit.steps, link, seen.warmup_s, seen.duration_s)
 
 
 def _probe(seen: Observed) -> dict[str, Any]:

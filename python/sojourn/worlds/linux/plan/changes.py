@@ -114,9 +114,6 @@ def lines(made: Step, how: How, paths: Sequence[Path]) -> dict[str, list[str]]:
     return {"rtr": router, "delay": behind}
 
 
-def capacity_bits(first_bps: float, steps: Sequence[Step], link: str, from_s: float, to_s: float) -> float:
-    """Return what a link can send between two times, at the rates in force."""
-    rates = [(0.0, first_bps), *((one.at_s, one.after.facts.rate_bps) for one in steps if one.link == link)]
-    ends = [*(at_s for at_s, _ in rates[1:]), max(to_s, rates[-1][0])]
-    spans = (max(0.0, min(end_s, to_s) - max(at_s, from_s)) for (at_s, _), end_s in zip(rates, ends, strict=True))
-    return sum(span_s * rate_bps for span_s, (_, rate_bps) in zip(spans, rates, strict=True))
+def rates_bps(first_bps: float, steps: Sequence[Step], link: str) -> list[tuple[float, float]]:
+    """Return the rates of a link in bit/s, each with the time in s from which on it is in force."""
+    return [(0.0, first_bps), *((one.at_s, one.after.facts.rate_bps) for one in steps if one.link == link)]
