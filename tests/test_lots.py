@@ -11,8 +11,8 @@ from sojourn.data.statistics import States
 from sojourn.lots import STEADY, one_situation
 
 GROUPS = [
-    {"name": "a", "control": "newreno", "flows": 4, "rtt": ["20 ms", "30 ms", "40 ms", "50 ms"]},
-    {"name": "u", "rtt": "10 ms", "traffic": {"kind": "cbr", "rate": "2 Mbit/s"}},
+    {"name": "a", "control": "newreno", "flows": 4, "rtt": ["20 ms", "30 ms", "40 ms", "50 ms"], "start": "0 s"},
+    {"name": "u", "rtt": "10 ms", "start": "0 s", "traffic": {"kind": "cbr", "rate": "2 Mbit/s"}},
 ]
 LEAF = {"kind": "droptail", "limit": "50 packets"}
 
@@ -57,7 +57,7 @@ def test_what_is_drawn_makes_other_situations(change: dict[str, Any]) -> None:
 
 
 def test_a_run_says_that_seeds_differ_only_in_what_controls_draw(command: Command) -> None:
-    groups = [{"name": name, "control": "bbr", "rtt": "20 ms"} for name in ("a", "b")]
+    groups = [{"name": name, "control": "bbr", "rtt": "20 ms", "start": "0 s"} for name in ("a", "b")]
     fixed = scenario({"kind": "droptail"}, group=groups).run(runs=2, series=False)
     assert not fixed.alike
     assert "their spread says nothing of other starts" in report.seeds_note(fixed)

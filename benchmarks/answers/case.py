@@ -65,4 +65,4 @@ def record(tables: Mapping[str, Any]) -> Mapping[str, Any]:
 def datagrams(name: str, rate: str, packet_bytes: int = 1500, **keys: Any) -> dict[str, Any]:
     """Return a group of one flow that sends packets at a constant rate."""
     traffic = {"kind": "cbr", "rate": rate, "packet": f"{packet_bytes} B"}
-    return {"name": name, "rtt": "2 ms", "traffic": traffic, **keys}
+    return {"name": name, "rtt": "2 ms", "start": "0 s", "traffic": traffic, **keys}

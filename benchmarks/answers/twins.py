@@ -66,7 +66,7 @@ _MIXED: Mapping[str, Any] = {
     "duration": "20 s",
     "bottleneck": {"rate": "10 Mbit/s", "queue": {"kind": "droptail", "limit": "100 packets"}},
     "group": [
-        {"name": "tcp", "control": "newreno", "flows": 2, "rtt": "40 ms"},
+        {"name": "tcp", "control": "newreno", "flows": 2, "rtt": "40 ms", "start": ["3 ms", "51.234567 ms"]},
         {"name": "ledbat", "control": "ledbat", "flows": 2, "rtt": "40 ms", "start": "3 s"},
     ],
 }

@@ -48,6 +48,13 @@ class Ledbat:
         recent = [delay for taken, delay in self.filter if srtt_ns is None or now_ns - taken <= srtt_ns]
         return min(recent, default=delay_ns) - min(self.minima)
 
+    def on_start(self, start):
+        # RFC 5681 section 4.1: where a pause leaves less of the window, that is LEDBAT's own initial window at most.
+        if start.window < self.window:
+            self.window = min(start.window, INIT_CWND)
+        self.ssthresh = start.ssthresh
+        self.filter.clear()
+
     def on_congestion(self, now_ns, signal, repeated, srtt_ns):
         halved = min(self.window, max(self.window / 2, MIN_CWND))
         if signal == "timeout":
