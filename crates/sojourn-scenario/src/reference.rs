@@ -85,6 +85,9 @@ by their place in the file. Text needs no quotes:
 sojourn run first.toml --set bottleneck.rate=4Mbit/s --set group.background.control=newreno --set hop.0.loss=0.01
 ```
 
+A bare word chooses another queue discipline for the same buffer: it keeps the `limit` that the file gives. A table is all that
+there is then. A group's `title` that names its control names the new one where the control is changed.
+
 Classes of a queue are addressed by name or place as well: `bottleneck.queue.class.voice.weight=2`.
 
 Setting `queue`, `control`, `traffic` and the like replaces the whole table; setting a key inside of it keeps the
