@@ -74,10 +74,10 @@ impl Agenda {
         self.slots.put(slot, if nanos < self.end { nanos << self.slot_bits | slot as Event } else { NO_EVENT });
     }
 
-    /// Adds a timer for `owner`.
+    /// Sets the timer of `owner`, in place of the one that it has.
     #[inline]
-    pub fn add_timer(&mut self, owner: u32, time: Time) {
-        self.timers.add(owner, time);
+    pub fn set_timer(&mut self, owner: u32, time: Time) {
+        self.timers.set(owner, time);
     }
 }
 
@@ -86,9 +86,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// So many owners, the first of which have a seat.
     const OWNERS: u32 = 6;
-    const SEATED: usize = 4;
 
     proptest! {
         #[test]
@@ -97,14 +95,15 @@ mod tests {
             changes in prop::collection::vec((any::<prop::sample::Index>(), 0u64..1000, any::<bool>()), 1..200),
             mut again in prop::collection::vec(prop::collection::vec((0..OWNERS, 0u64..1000), 0..3), 0..100),
         ) {
-            let mut agenda = Agenda::new(slots, SEATED);
+            let mut agenda = Agenda::new(slots, OWNERS as usize);
             let mut times = vec![u64::MAX; slots];
-            let mut timers = vec![];
+            let mut timers: Vec<(u64, u64, u32)> = vec![];
             let mut set = 0;
             for (index, time, is_timer) in changes {
                 if is_timer {
                     let owner = index.index(OWNERS as usize) as u32;
-                    agenda.add_timer(owner, Time::from_nanos(time));
+                    agenda.set_timer(owner, Time::from_nanos(time));
+                    timers.retain(|&(_, _, other)| other != owner);
                     timers.push((time, set, owner));
                     set += 1;
                 } else {
@@ -134,7 +133,8 @@ mod tests {
                     prop_assert_eq!(agenda.take_timer(), owner);
                     // What goes off may set others, of its own and of other owners.
                     for (other, later) in again.pop().unwrap_or_default() {
-                        agenda.add_timer(other, Time::from_nanos(time + later));
+                        agenda.set_timer(other, Time::from_nanos(time + later));
+                        timers.retain(|&(_, _, owner)| owner != other);
                         timers.push((time + later, set, other));
                         set += 1;
                     }

@@ -144,12 +144,10 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         })
         .collect();
     let air = air(scenario, seed).map(|medium| Box::new(Air::new(medium, links.len() - scenario.stations.len())));
-    let agenda = Agenda::new(World::slots(links.len(), lines.len(), air.is_some()), flows.len() + links.len());
+    let owners = flows.len() + links.len() + devices.len();
+    let agenda = Agenda::new(World::slots(links.len(), lines.len(), air.is_some()), owners);
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
-    assert!(
-        2 * flows.len() + links.len() < Agenda::MAX_OWNERS as usize,
-        "so many connections need more memory than there is"
-    );
+    assert!(owners < Agenda::MAX_OWNERS as usize, "so many connections need more memory than there is");
     let transfers = wanted.transfers.then(Vec::new);
     let ends = Ends::new(wanted, flows.len());
     World {

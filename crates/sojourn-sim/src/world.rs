@@ -186,10 +186,6 @@ impl World {
     }
 
     fn on_discipline(&mut self, index: usize) {
-        if self.links[index].armed != self.now {
-            // It was that of a discipline which has been replaced since.
-            return;
-        }
         self.links[index].armed = Time::NEVER;
         self.events += 1;
         self.catch_up(index, self.now);
@@ -202,7 +198,7 @@ impl World {
             self.links[index].timer().map(|time| time.max(self.now)).filter(|&time| time != self.links[index].armed)
         {
             self.links[index].armed = time;
-            self.agenda.add_timer((self.flows.len() + index) as u32, time);
+            self.agenda.set_timer((self.flows.len() + index) as u32, time);
         }
     }
 

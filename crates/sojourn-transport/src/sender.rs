@@ -402,6 +402,12 @@ impl Sender {
         if self.next_send_at > now { self.retransmission_at.min(self.next_send_at) } else { self.retransmission_at }
     }
 
+    /// Whether a time that [`deadline`](Sender::deadline) named has come.
+    #[inline]
+    pub fn is_due(&self, now: Time) -> bool {
+        self.retransmission_at <= now || self.next_send_at == now
+    }
+
     /// The connection was accepted.
     pub fn on_syn_ack(&mut self, now: Time) {
         if self.state != State::Handshake {

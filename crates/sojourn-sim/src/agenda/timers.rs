@@ -2,8 +2,6 @@
 
 use super::tournament::Tournament;
 use sojourn_core::Time;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// A timer as one number, for a processor would guess wrong which part of two timers decides: its time, below it how many
 /// were set before, below that its owner.
@@ -44,32 +42,23 @@ impl Timer {
     }
 }
 
-/// The pending timers, which go off in the order of their times, at the same instant in the order in which they were set.
-///
-/// A paced flow sets one for each packet, so each of the first owners has a seat in a tournament for its earliest timer. Its other
-/// timers wait in a heap, as all timers of further owners do. The first of the heap has a seat, too.
+/// The pending timers, which go off in the order of their times, at the same instant in the order in which they were set. Each owner
+/// has one at most.
 #[derive(Debug)]
 pub(super) struct Timers {
     seats: Tournament<Timer>,
     /// When the first of all goes off; asked for with each event.
     next_time: Time,
-    heap: BinaryHeap<Reverse<Timer>>,
     set: u64,
 }
-
-/// The seat of the heap's first timer.
-const OF_HEAP: usize = 0;
 
 impl Timers {
     /// Owners have numbers below this.
     pub(super) const MAX_OWNERS: u32 = 1 << Timer::OWNER_BITS;
-    /// Most seats: with more, the way through the tree is as long as that through the heap.
-    const MOST_SEATS: usize = 1 << 12;
 
     /// None yet, for so many owners.
     pub(super) fn new(owners: usize) -> Timers {
-        let seats = (owners + 1).min(Timers::MOST_SEATS);
-        Timers { seats: Tournament::new(seats, Timer::NONE), next_time: Time::NEVER, heap: BinaryHeap::new(), set: 0 }
+        Timers { seats: Tournament::new(owners, Timer::NONE), next_time: Time::NEVER, set: 0 }
     }
 
     /// When the next one goes off; never, where there is none.
@@ -81,43 +70,22 @@ impl Timers {
     /// Takes the next one, which there must be; its owner.
     #[inline]
     pub(super) fn take(&mut self) -> u32 {
-        let first = self.seats.first();
-        match seat(first.owner()) {
-            own if self.seats.get(own) == Some(first) => self.seats.put(own, Timer::NONE),
-            _ => self.leave_heap(),
+        let owner = self.seats.first().owner();
+        self.seats.put(owner as usize, Timer::NONE);
+        self.next_time = self.seats.first().time();
+        owner
+    }
+
+    /// Sets that of `owner`, in place of the one that it has.
+    #[inline]
+    pub(super) fn set(&mut self, owner: u32, time: Time) {
+        let (seat, timer) = (owner as usize, Timer::new(time, self.set, owner));
+        self.set += 1;
+        if timer < self.seats.get(seat) {
+            self.seats.put_earlier(seat, timer);
+        } else {
+            self.seats.put(seat, timer);
         }
         self.next_time = self.seats.first().time();
-        first.owner()
     }
-
-    /// Adds one of `owner`.
-    #[inline]
-    pub(super) fn add(&mut self, owner: u32, time: Time) {
-        let timer = Timer::new(time, self.set, owner);
-        self.set += 1;
-        self.next_time = self.next_time.min(timer.time());
-        let Some(before) = self.seats.get(seat(owner)) else { return self.enter_heap(timer) };
-        if !before.is_none() {
-            self.enter_heap(timer.max(before));
-        }
-        self.seats.put_earlier(seat(owner), timer);
-    }
-
-    #[inline(never)]
-    fn enter_heap(&mut self, timer: Timer) {
-        self.heap.push(Reverse(timer));
-        self.seats.put_earlier(OF_HEAP, timer);
-    }
-
-    #[inline(never)]
-    fn leave_heap(&mut self) {
-        self.heap.pop();
-        self.seats.put(OF_HEAP, self.heap.peek().map_or(Timer::NONE, |Reverse(first)| *first));
-    }
-}
-
-/// The seat of `owner`, if there is such a seat.
-#[inline]
-fn seat(owner: u32) -> usize {
-    owner as usize + 1
 }

@@ -31,10 +31,10 @@ impl<T: Copy + Ord> Tournament<T> {
         self.first
     }
 
-    /// What `leaf` holds; `None` where there is no such leaf.
+    /// What `leaf` holds.
     #[inline]
-    pub(super) fn get(&self, leaf: usize) -> Option<T> {
-        self.nodes.get(self.lowest + leaf / WAYS).map(|node| node[leaf % WAYS])
+    pub(super) fn get(&self, leaf: usize) -> T {
+        self.nodes[self.lowest + leaf / WAYS][leaf % WAYS]
     }
 
     /// Gives `leaf` something else.
@@ -55,19 +55,18 @@ impl<T: Copy + Ord> Tournament<T> {
         self.first = first;
     }
 
-    /// The same where that comes before what it holds, and else nothing: then no other leaf need be looked at.
+    /// Gives `leaf` something that comes before what it holds: it is compared only with those that it comes before.
     #[inline]
     pub(super) fn put_earlier(&mut self, leaf: usize, what: T) {
         let (mut node, mut child) = (self.lowest + leaf / WAYS, leaf % WAYS);
-        loop {
-            let place = &mut self.nodes[node][child];
-            *place = what.min(*place);
+        while what < self.nodes[node][child] {
+            self.nodes[node][child] = what;
             if node == 0 {
-                break;
+                self.first = what.min(self.first);
+                return;
             }
             (node, child) = above(node);
         }
-        self.first = what.min(self.first);
     }
 }
 
@@ -92,17 +91,15 @@ mod tests {
             let mut model = vec![u32::MAX; leaves];
             for (index, what, earlier) in steps {
                 let leaf = index.index(leaves);
-                if earlier {
+                if earlier && what < model[leaf] {
                     tree.put_earlier(leaf, what);
-                    model[leaf] = model[leaf].min(what);
                 } else {
                     tree.put(leaf, what);
-                    model[leaf] = what;
                 }
+                model[leaf] = what;
                 prop_assert_eq!(tree.first(), *model.iter().min().unwrap());
-                prop_assert!((0..leaves).all(|leaf| tree.get(leaf) == Some(model[leaf])));
+                prop_assert!((0..leaves).all(|leaf| tree.get(leaf) == model[leaf]));
             }
-            prop_assert_eq!(tree.get(leaves + 3), None);
         }
     }
 }

@@ -136,22 +136,21 @@ impl World {
     /// The timer of a flow has gone off: mostly because the next packet may be sent.
     #[inline(never)]
     pub(super) fn on_timer(&mut self, index: usize) {
-        self.events += 1;
         let now = self.now;
         let flow = &mut self.flows[index];
-        if flow.armed != now {
-            // An earlier timer has replaced this one since it was set.
-            return;
-        }
         flow.armed = Time::NEVER;
         let others = flow.deadline_of_others();
         if others <= now {
+            self.events += 1;
             return self.on_timer_of_others(index);
         }
-        if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
+        if let Endpoints::Transport(sender, _) = &mut flow.endpoints
+            && sender.is_due(now)
+        {
+            self.events += 1;
             sender.on_timer(now);
+            self.send_all(index, false);
         }
-        self.send_all(index, false);
         let deadline = self.flows[index].deadline_of_sender(now).min(others);
         self.arm_for(index, deadline);
     }
@@ -252,7 +251,7 @@ impl World {
         let flow = &mut self.flows[index];
         if deadline < flow.armed {
             flow.armed = deadline;
-            self.agenda.add_timer(index as u32, deadline);
+            self.agenda.set_timer(index as u32, deadline);
         }
     }
 }

@@ -81,7 +81,7 @@ impl World {
         if reports_at <= self.now {
             self.on_card_reports(device);
         } else if reports_at != waited {
-            self.agenda.add_timer((self.flows.len() + self.links.len() + device) as u32, reports_at);
+            self.agenda.set_timer((self.flows.len() + self.links.len() + device) as u32, reports_at);
         }
     }
 
