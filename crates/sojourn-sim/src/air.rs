@@ -143,32 +143,33 @@ impl Air {
 impl World {
     /// A packet arrives at a link that the medium serves; of a station's links the first one stands for all.
     #[inline(never)]
-    pub fn arrive_shared(&mut self, index: usize, packet: &Packet, at: Time) {
+    pub fn arrive_shared(&mut self, index: usize, packet: &Packet) {
         let air = self.air.as_ref().expect("a medium serves the link");
         let station = self.flows[packet.flow as usize].station as usize;
         let (link, device) =
             if index == BOTTLENECK { (index, ACCESS_POINT) } else { (air.first_station + station, station + 1) };
         let queue = air.medium.queue_of(device, station, packet.dscp);
-        self.links[link].arrive_at(queue, packet, &mut self.flows, at);
-        self.offer(device, queue, at);
+        self.links[link].arrive_at(queue, packet, &mut self.flows, self.now);
+        self.offer(device, queue);
         self.links[link].measure_peak();
     }
 
     /// A queue of `link` that let nothing go may do so now.
-    pub fn serve_shared(&mut self, link: usize, at: Time) {
+    pub fn serve_shared(&mut self, link: usize) {
         let Some(air) = &self.air else { return };
         let device = if link == BOTTLENECK { ACCESS_POINT } else { link - air.first_station + 1 };
         self.agenda.set(link, Time::NEVER);
         let Some(shared) = &mut self.links[link].shared else { return };
         shared.ready = Time::NEVER;
         for queue in 0..shared.queues() {
-            self.offer(device, queue, at);
+            self.offer(device, queue);
         }
     }
 
     /// Tells the medium that something waits.
-    fn offer(&mut self, device: Device, queue: usize, at: Time) {
-        self.with_air(at, |medium, above| medium.offer(device, queue, at, above));
+    fn offer(&mut self, device: Device, queue: usize) {
+        let now = self.now;
+        self.with_air(now, |medium, above| medium.offer(device, queue, now, above));
     }
 
     /// An exchange has ended.
@@ -180,7 +181,7 @@ impl World {
         let mut crossed = std::mem::take(&mut air.crossed);
         for (link, packet) in crossed.drain(..) {
             if !self.links[link].loses(&packet, &mut self.flows) {
-                self.leave_link(link, &packet, now);
+                self.leave_link(link, &packet);
             }
         }
         if let Some(air) = &mut self.air {

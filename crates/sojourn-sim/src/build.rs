@@ -5,7 +5,6 @@ use crate::air::Air;
 use crate::changes::place;
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
-use crate::fuse::{Answering, Events, let_lag};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
 use crate::link::{Link, Service, Shared, Special};
@@ -73,21 +72,12 @@ struct Builder<'a> {
     links: Vec<Link>,
     lines: Vec<Line>,
     /// Lines that flows share, by where packets travel and how long.
-    shared: HashMap<(Travel, Span), usize>,
+    shared: HashMap<(Direction, Span), usize>,
     devices: Vec<crate::device::Device>,
-    answering: Answering,
     /// The first link of each direction, where there is one.
     entrances: [Option<usize>; 2],
     /// Flows so far.
     numbered: u32,
-}
-
-/// Where the packets of a line travel, behind the last link.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Travel {
-    One(Direction),
-    /// To the receiver and, as its answers, back to the sender.
-    ThereAndBack,
 }
 
 /// Where a flow stands.
@@ -103,7 +93,7 @@ struct FlowPlace {
 }
 
 /// The world of `scenario` with seed `seed` before its first event.
-pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) -> World {
+pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     let mut builder = Builder {
         scenario,
         seed,
@@ -111,7 +101,6 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         lines: Vec::new(),
         shared: HashMap::new(),
         devices: Vec::new(),
-        answering: Answering::new(scenario, events),
         entrances: [None; 2],
         numbered: 0,
     };
@@ -121,9 +110,6 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
     builder.drop_unused_lines(&mut flows);
     let devices = std::mem::take(&mut builder.devices);
     let Builder { mut links, lines, .. } = builder;
-    if events == Events::Fused {
-        let_lag(scenario, &mut links, &lines, &flows);
-    }
     if wanted.packets {
         links[BOTTLENECK].special().log = Some(PacketLog::default());
     }
@@ -386,21 +372,16 @@ impl Builder<'_> {
         links.map(|(_, _, link)| link.latency()).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
-    /// The lines behind the last link, for a flow's packets that travel forward and in reverse. Answers that are given on the
-    /// spot come before all others that take the same time back.
+    /// The lines behind the last link, for a flow's packets that travel forward and in reverse.
     fn flow_lines(&mut self, group: &Group, rtt: Span) -> [usize; 2] {
         let (there, back) = halves(rtt);
-        let of = |direction| if direction == group.direction { there } else { back };
-        let [forward, reverse] = [Direction::Forward, Direction::Reverse].map(|direction| (direction, of(direction)));
-        let forward = self.shared_line(Travel::One(forward.0), forward.1, LineEnd::Endpoint);
-        let both = self.shared_line(Travel::ThereAndBack, rtt, LineEnd::Answered(back));
-        let reverse = self.shared_line(Travel::One(reverse.0), reverse.1, LineEnd::Endpoint);
-        if self.answering.includes(group, rtt) { [both, both] } else { [forward, reverse] }
+        [Direction::Forward, Direction::Reverse]
+            .map(|direction| self.shared_line(direction, if direction == group.direction { there } else { back }))
     }
 
-    fn shared_line(&mut self, travel: Travel, delay: Span, end: LineEnd) -> usize {
-        *self.shared.entry((travel, delay)).or_insert_with(|| {
-            self.lines.push(Line::constant(delay, end));
+    fn shared_line(&mut self, direction: Direction, delay: Span) -> usize {
+        *self.shared.entry((direction, delay)).or_insert_with(|| {
+            self.lines.push(Line::constant(delay, LineEnd::Endpoint));
             self.lines.len() - 1
         })
     }
@@ -599,7 +580,7 @@ mod tests {
     fn keys(groups: &str) -> Vec<FlowKey> {
         let text = format!("duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n{groups}");
         let scenario = Scenario::parse(&text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
-        build(&scenario, 1, &Wanted::default(), Events::Fused).flows.iter().map(|flow| flow.key).collect()
+        build(&scenario, 1, &Wanted::default()).flows.iter().map(|flow| flow.key).collect()
     }
 
     fn group(name: &str, flows: u32, keys: &str) -> String {

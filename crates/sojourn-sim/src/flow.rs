@@ -9,8 +9,7 @@ use sojourn_traffic::TrainEnd;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
 use sojourn_transport::{
-    Arrival, Block, EcnFlags, MAX_BLOCKS, PlainArrival, Receiver, Segment, SegmentKind, Sender, SenderCounts,
-    SmallQueue,
+    Arrival, Block, EcnFlags, MAX_BLOCKS, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue,
 };
 use std::ops::Sub;
 
@@ -149,15 +148,6 @@ impl Listener {
             Listener::Trains(end) => end.begin_measuring(),
         }
     }
-}
-
-/// What an acknowledgement has told a sender.
-#[derive(Clone, Copy, Debug)]
-pub struct Heard {
-    /// The round-trip time, where it tells one.
-    pub rtt: Option<Span>,
-    /// Whether the sender is at ease: only its window and pacing say what it sends.
-    pub at_ease: bool,
 }
 
 /// What a sender sends next, before it is a packet.
@@ -309,9 +299,9 @@ impl Flow {
 
     /// The packet that carries `segment` with `payload_bytes` from receiver to sender.
     #[inline(always)]
-    pub fn packet_back(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
+    pub fn packet_back(&mut self, id: u32, segment: &Segment, payload_bytes: u32) -> Packet {
         let bytes = self.header_bytes + segment.option_bytes() + payload_bytes;
-        let packet = self.packet(id, segment, bytes, Ecn::NotEct);
+        let packet = self.packet(id, *segment, bytes, Ecn::NotEct);
         Packet { key: packet.key.reversed(), ..packet }
     }
 
@@ -358,6 +348,13 @@ impl Flow {
         self.sojourn.get_or_insert_default().record(sojourn);
     }
 
+    /// Its sender.
+    #[inline]
+    pub fn sender(&mut self) -> &mut Sender {
+        let Endpoints::Transport(sender, _) = &mut self.endpoints else { unreachable!("only data is acknowledged") };
+        sender
+    }
+
     /// Its receiver.
     #[inline]
     pub fn receiver(&mut self) -> &mut Receiver {
@@ -378,39 +375,6 @@ impl Flow {
         let arrival = receiver.on_data(&packet.body, packet.ecn == Ecn::Ce, at);
         self.counts.on_arrival(packet, payload_bytes, arrival.is_new, at);
         arrival
-    }
-
-    /// The receiver gets a packet at `at`, and `now` its answer is at the sender, where that says no more than every
-    /// acknowledgement does; `None` where it may say more, and nothing has changed.
-    #[inline(always)]
-    pub fn take_round(&mut self, packet: &Packet, at: Time, now: Time) -> Option<Heard> {
-        if packet.body.kind != SegmentKind::Data {
-            return None;
-        }
-        let Endpoints::Transport(sender, receiver) = &mut self.endpoints else {
-            unreachable!("only data is acknowledged")
-        };
-        let PlainArrival { is_new, ack } = receiver.on_plain_data(&packet.body, packet.ecn == Ecn::Ce, at)?;
-        // The packet left the network at the receiver. Its answer entered there, and left at the sender.
-        self.counts.left += 2;
-        self.counts.entered += 1;
-        self.counts.on_arrival(packet, packet.bytes - self.header_bytes, is_new, at);
-        let (rtt, at_ease) = sender.on_plain_ack(&ack, now);
-        Some(Heard { rtt, at_ease })
-    }
-
-    /// The receiver gets a packet at `at` that it answers at once, on a way on which nothing can delay the answer.
-    #[inline(always)]
-    pub fn answer(&mut self, packet: &Packet, at: Time) -> Arrival {
-        self.counts.left += 1;
-        self.counts.entered += 1;
-        match packet.body.kind {
-            SegmentKind::Syn => {
-                self.counts.others += 1;
-                Arrival { is_new: false, ack: Some(self.receiver().on_syn(&packet.body)) }
-            }
-            _ => self.receive(packet, at),
-        }
     }
 
     /// Payload bytes of its present connection that have arrived in order.

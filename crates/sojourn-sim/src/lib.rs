@@ -16,7 +16,6 @@ mod clock;
 mod device;
 mod ends;
 mod flow;
-mod fuse;
 mod grants;
 mod line;
 mod link;

@@ -9,8 +9,6 @@ use sojourn_scenario::{Direction, Jitter, Shape};
 pub enum LineEnd {
     /// At the flow's endpoint.
     Endpoint,
-    /// At the sender, with the receiver's answer, which takes so long to come back from there.
-    Answered(Span),
     /// At the network's entrance for this direction of travel.
     Network(Direction),
     /// Where packets go that have crossed this link.
@@ -99,11 +97,6 @@ impl Line {
         Line { kind: Kind::Jitter(Box::new((jitter, random))), ..Line::constant(delay, end) }
     }
 
-    /// What every packet takes, where they all take the same.
-    pub fn constant_delay(&self) -> Option<Span> {
-        matches!(self.kind, Kind::Constant).then_some(self.delay)
-    }
-
     /// When a packet of `bytes` that enters `now` leaves, where that is not always after the same time.
     #[inline(never)]
     fn exit_of(&mut self, bytes: u32, now: Time) -> Time {
@@ -155,18 +148,6 @@ impl Lines {
     pub fn next_time(&self, line: usize) -> Time {
         let line = &self.lines[line];
         if line.packets == 0 { Time::NEVER } else { self.places[line.first as usize].exit }
-    }
-
-    /// Lets `visit` see the packets of `line` from the next one on, and change what they bear, until it has seen enough.
-    pub fn visit(&mut self, line: usize, mut visit: impl FnMut(Time, &mut Packet) -> bool) {
-        let Line { first: mut place, packets, .. } = self.lines[line];
-        for _ in 0..packets {
-            let Place { exit, packet } = &mut self.places[place as usize];
-            if !visit(*exit, packet) {
-                return;
-            }
-            place = self.place_behind(place);
-        }
     }
 
     /// A packet enters `line`; whether it is the next to arrive.
@@ -239,13 +220,6 @@ impl Lines {
         self.free = freed;
     }
 
-    /// The place behind another, which is not the last of its line.
-    #[inline]
-    fn place_behind(&self, place: u32) -> u32 {
-        let next = place + 1;
-        if next.is_multiple_of(ROW) { self.rows[(place / ROW) as usize].behind } else { next }
-    }
-
     /// The last packet goes before those that leave later; whether it is the next to arrive.
     #[inline(never)]
     fn overtake(&mut self, line: usize) -> bool {
@@ -315,6 +289,16 @@ mod tests {
         Packet::new(0, 1500, body)
     }
 
+    /// When packet `number` leaves `line`.
+    fn exit(lines: &Lines, line: usize, number: u32) -> Time {
+        let mut place = lines.lines[line].first;
+        while lines.places[place as usize].packet.body.number != number {
+            let next = place + 1;
+            place = if next.is_multiple_of(ROW) { lines.rows[(place / ROW) as usize].behind } else { next };
+        }
+        lines.places[place as usize].exit
+    }
+
     #[test]
     fn a_line_fits_into_a_cache_line() {
         assert_eq!(size_of::<Line>(), 64);
@@ -339,12 +323,7 @@ mod tests {
                 now += Span::from_nanos(later);
                 if comes {
                     let is_next = lines.push(line, &packet(number), now);
-                    // When it leaves is read off the line.
-                    let mut exit = Time::NEVER;
-                    lines.visit(line, |time, packet| {
-                        exit = if packet.body.number == number { time } else { exit };
-                        exit == Time::NEVER
-                    });
+                    let exit = exit(&lines, line, number);
                     prop_assert!(exit >= now + delay && (line > 0 || exit == now + delay));
                     let place = model[line].partition_point(|&(time, _)| time <= exit);
                     prop_assert!(line == 1 || place == model[line].len());

@@ -67,50 +67,8 @@ pub struct Link {
     begun: Option<(Time, Option<Rate>)>,
     /// When the discipline's own clock runs next, as the agenda has it.
     pub armed: Time,
-    /// How far it may fall behind the present, where it may.
-    pub lag: Option<Lag>,
     /// What it has of a medium that serves it, where one does.
     pub shared: Option<Box<Shared>>,
-}
-
-/// A link whose packets reach nobody for a while after they were sent may be served later than they are: when one arrives
-/// at it, when somebody looks at it, and at the latest when the first packet could be missed. It is then served at the
-/// instants at which it would have been.
-#[derive(Debug)]
-pub struct Lag {
-    /// The least time from the end of a packet on this link to the next event that it leads to.
-    pub most: Span,
-    /// When the wire is free, or the discipline wants to be asked again.
-    due: Time,
-    /// When the agenda has the link at the latest: no later than the most after it is due.
-    woken: Time,
-}
-
-impl Lag {
-    /// Idle.
-    pub fn new(most: Span) -> Lag {
-        Lag { most, due: Time::NEVER, woken: Time::NEVER }
-    }
-
-    /// The instant up to `until` at which the link has to be served.
-    #[inline]
-    pub fn due(&self, until: Time) -> Option<Time> {
-        (self.due <= until).then_some(self.due)
-    }
-
-    /// The link is due at `due`. When the agenda has to be told, if it does not wake the link by then.
-    #[inline]
-    pub fn set(&mut self, due: Time) -> Option<Time> {
-        self.due = due;
-        let earlier = due < self.woken && due + self.most < self.woken;
-        earlier.then(|| self.wake())
-    }
-
-    /// When to wake the link.
-    pub fn wake(&mut self) -> Time {
-        self.woken = if self.due == Time::NEVER { Time::NEVER } else { self.due + self.most };
-        self.woken
-    }
 }
 
 /// Counts what a queue drops and marks at the instant up to which the meter has been brought.
@@ -174,7 +132,6 @@ impl Link {
             wire_free_at: Time::ZERO,
             begun: None,
             armed: Time::NEVER,
-            lag: None,
             shared: None,
         }
     }
@@ -258,16 +215,9 @@ impl Link {
         self.meter.peak();
     }
 
-    /// The wire is free: puts the next packet on it. When the agenda has to be told that it is due, where it has to be.
-    #[inline(always)]
-    pub fn serve_next(&mut self, flows: &mut [Flow], now: Time) -> Option<Time> {
-        let next = self.serve(flows, now);
-        self.lag.as_mut().map_or(Some(next), |lag| lag.set(next))
-    }
-
     /// The wire is free: puts the next packet on it. The time at which it is sent, or at which to try again.
     #[inline(always)]
-    fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
+    pub fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
         self.meter.pass(now);
         if let Some(special) = &mut self.special
             && let Some(until) = special.holds_back(self.meter.waiting().packets, now)

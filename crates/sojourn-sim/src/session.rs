@@ -3,7 +3,6 @@
 use crate::build::{BOTTLENECK, build};
 use crate::changes::{apply, time_of};
 use crate::clock::Stopwatch;
-use crate::fuse::Events;
 use crate::packets::PacketLog;
 use crate::runs::{Monitor, Outcome, Stopped, Wanted};
 use crate::series::{Recorder, Series};
@@ -32,20 +31,10 @@ pub struct Session<S> {
 impl<S: Borrow<Scenario>> Session<S> {
     /// The run of `scenario` with seed `seed` before its first event.
     pub fn new(scenario: S, seed: u64, wanted: &Wanted) -> Session<S> {
-        Session::with(scenario, seed, wanted, Events::Fused)
-    }
-
-    /// The same with each event by itself: slower, and the same in all else, which the tests check.
-    #[doc(hidden)]
-    pub fn with_single_events(scenario: S, seed: u64, wanted: &Wanted) -> Session<S> {
-        Session::with(scenario, seed, wanted, Events::Single)
-    }
-
-    fn with(scenario: S, seed: u64, wanted: &Wanted, events: Events) -> Session<S> {
         let stopwatch = Stopwatch::start();
         // What a scenario did that was only checked on this thread is not this run's.
         plugin::take_failure();
-        let mut world = build(scenario.borrow(), seed, wanted, events);
+        let mut world = build(scenario.borrow(), seed, wanted);
         world.start();
         Session { scenario, seed, world, changed: 0, stopwatch }
     }

@@ -18,7 +18,7 @@ use crate::line::{LineEnd, Lines};
 use crate::link::Link;
 use crate::phases::Phases;
 use crate::series::Recorder;
-use sojourn_core::{Span, Time};
+use sojourn_core::Time;
 use sojourn_transport::SegmentKind;
 
 /// Everything that exists in a run.
@@ -87,7 +87,6 @@ impl World {
         loop {
             let (time, slot) = self.agenda.next();
             if time >= until {
-                self.settle(until);
                 self.now = until;
                 return true;
             }
@@ -107,7 +106,7 @@ impl World {
     fn step(&mut self, slot: usize) {
         let links = self.links.len();
         if slot < links {
-            self.on_link(slot);
+            self.on_sent(slot);
         } else if self.air.is_some() && slot == self.air_slot() {
             self.on_air();
         } else {
@@ -120,75 +119,52 @@ impl World {
         }
     }
 
-    /// A link is due, or woken lest one of its packets be missed.
-    #[inline]
-    fn on_link(&mut self, index: usize) {
-        if self.links[index].lag.is_none() {
-            return self.on_sent(index, self.now);
-        }
-        self.catch_up(index, before(self.now));
-        if let Some(lag) = &mut self.links[index].lag {
-            self.agenda.set(index, lag.wake());
-        }
-    }
-
-    /// Serves a link that may lag as it should have been up to `until`, that instant included.
-    #[inline(always)]
-    fn catch_up(&mut self, index: usize, until: Time) {
-        while let Some(at) = self.links[index].lag.as_ref().and_then(|lag| lag.due(until)) {
-            self.on_sent(index, at);
-        }
-    }
-
     /// A link has sent a packet, or its discipline wants to be asked again.
     #[inline(always)]
-    fn on_sent(&mut self, index: usize, at: Time) {
+    fn on_sent(&mut self, index: usize) {
         self.events += 1;
-        let first_line_slot = self.line_slot(0);
+        let (now, first_line_slot) = (self.now, self.line_slot(0));
         let World { links, lines, flows, agenda, .. } = self;
         let link = &mut links[index];
         let Some(packet) = link.on_wire().filter(|packet| link.ends_way_of(packet)) else {
-            return self.on_sent_far(index, at);
+            return self.on_sent_far(index);
         };
         // Moved from where it lies to its place on the line.
         let line = flows[packet.flow as usize].line(link.direction);
-        if lines.push(line, packet, at) {
+        if lines.push(line, packet, now) {
             agenda.set(first_line_slot + line, lines.next_time(line));
         }
         link.finish();
-        if let Some(time) = link.serve_next(flows, at) {
-            agenda.set(index, time);
-        }
+        let next = link.serve(flows, now);
+        agenda.set(index, next);
     }
 
     /// The same where a packet may be lost, crosses other links or the link's own line, or where none was sent.
     #[inline(never)]
-    fn on_sent_far(&mut self, index: usize, at: Time) {
+    fn on_sent_far(&mut self, index: usize) {
         let link = &mut self.links[index];
         // None where a shaper only asked to be served again.
         if let Some(&packet) = link.on_wire() {
             link.finish();
             if !link.loses_sent(&packet, &mut self.flows) {
-                self.leave_link(index, &packet, at);
+                self.leave_link(index, &packet);
             }
         }
-        self.serve(index, at);
+        self.serve(index);
     }
 
-    #[inline(always)]
-    fn serve(&mut self, index: usize, at: Time) {
+    #[inline]
+    fn serve(&mut self, index: usize) {
         if self.links[index].shared.is_some() {
-            return self.serve_shared(index, at);
+            return self.serve_shared(index);
         }
-        if let Some(time) = self.links[index].serve_next(&mut self.flows, at) {
-            self.agenda.set(index, time);
-        }
+        let next = self.links[index].serve(&mut self.flows, self.now);
+        self.agenda.set(index, next);
     }
 
     fn on_discipline(&mut self, index: usize) {
         self.links[index].armed = Time::NEVER;
         self.events += 1;
-        self.catch_up(index, self.now);
         self.links[index].on_timer(&mut self.flows, self.now);
         self.arm_discipline(index);
     }
@@ -206,7 +182,7 @@ impl World {
     pub fn after_change(&mut self, index: usize) {
         self.arm_discipline(index);
         if self.links[index].on_wire().is_none() {
-            self.serve(index, self.now);
+            self.serve(index);
         }
     }
 
@@ -214,26 +190,23 @@ impl World {
     #[inline]
     fn on_exit(&mut self, index: usize) {
         self.events += 1;
-        let end = self.lines.end(index);
-        // Most lines end like this, so it is asked first.
-        if let LineEnd::Answered(back) = end {
-            return self.on_answered(index, back);
-        }
-        let packet = self.leave_line(index);
-        match end {
-            LineEnd::Answered(_) => unreachable!("dealt with"),
-            LineEnd::Endpoint => self.deliver(&packet),
+        match self.lines.end(index) {
+            LineEnd::Endpoint => self.deliver(index),
             LineEnd::Network(direction) => {
+                let packet = self.leave_line(index);
                 let (entrance, line) = self.flows[packet.flow as usize].way_in(direction);
                 self.enter(entrance, line, &packet);
                 self.on_left_host(&packet);
             }
-            LineEnd::Beyond(link) => self.go_on(link, &packet, self.now),
+            LineEnd::Beyond(link) => {
+                let packet = self.leave_line(index);
+                self.go_on(link, &packet);
+            }
         }
     }
 
     /// The packet that has reached the end of a line.
-    #[inline(always)]
+    #[inline]
     fn leave_line(&mut self, index: usize) -> Packet {
         let packet = *self.lines.first(index);
         self.forget_first(index);
@@ -249,42 +222,40 @@ impl World {
 
     /// A packet arrives at a link.
     #[inline]
-    fn arrive(&mut self, index: usize, packet: &Packet, at: Time) {
+    fn arrive(&mut self, index: usize, packet: &Packet) {
         if self.links[index].shared.is_some() {
-            return self.arrive_shared(index, packet, at);
+            return self.arrive_shared(index, packet);
         }
-        self.catch_up(index, at);
-        let link = &mut self.links[index];
-        link.arrive(packet, &mut self.flows, at);
-        if link.on_wire().is_none()
-            && let Some(time) = link.serve_next(&mut self.flows, at)
-        {
-            self.agenda.set(index, time);
+        let (now, link) = (self.now, &mut self.links[index]);
+        link.arrive(packet, &mut self.flows, now);
+        if link.on_wire().is_none() {
+            let next = link.serve(&mut self.flows, now);
+            self.agenda.set(index, next);
         }
-        link.measure_peak();
+        self.links[index].measure_peak();
     }
 
     /// A packet has been sent by a link and not lost: the link's own delay, and on.
-    #[inline(always)]
-    pub fn leave_link(&mut self, index: usize, packet: &Packet, at: Time) {
+    #[inline]
+    pub fn leave_link(&mut self, index: usize, packet: &Packet) {
         let link = &self.links[index];
-        let Some(line) = link.line else { return self.go_on(index, packet, at) };
+        let Some(line) = link.line else { return self.go_on(index, packet) };
         if let Some(until) = link.held_until() {
             self.lines.hold(line, until);
         }
-        self.enter_line(line, packet, at);
+        self.enter_line(line, packet);
     }
 
     /// A packet is past a link: to the next one, or down the flow's own line.
-    #[inline(always)]
-    fn go_on(&mut self, index: usize, packet: &Packet, at: Time) {
+    #[inline]
+    fn go_on(&mut self, index: usize, packet: &Packet) {
         if packet.body.kind == SegmentKind::Datagram && self.dies(index, packet) {
             return;
         }
         let link = &self.links[index];
         match link.next {
-            Some(next) => self.arrive(next, packet, at),
-            None => self.enter_line(self.flows[packet.flow as usize].line(link.direction), packet, at),
+            Some(next) => self.arrive(next, packet),
+            None => self.enter_line(self.flows[packet.flow as usize].line(link.direction), packet),
         }
     }
 
@@ -297,8 +268,8 @@ impl World {
     }
 
     #[inline(always)]
-    fn enter_line(&mut self, index: usize, packet: &Packet, at: Time) {
-        if self.lines.push(index, packet, at) {
+    fn enter_line(&mut self, index: usize, packet: &Packet) {
+        if self.lines.push(index, packet, self.now) {
             self.agenda.set(self.line_slot(index), self.lines.next_time(index));
         }
     }
@@ -307,81 +278,8 @@ impl World {
     #[inline(always)]
     fn enter(&mut self, entrance: Option<usize>, line: usize, packet: &Packet) {
         match entrance {
-            Some(link) => self.arrive(link, packet, self.now),
-            None => self.enter_line(line, packet, self.now),
+            Some(link) => self.arrive(link, packet),
+            None => self.enter_line(line, packet),
         }
     }
-
-    /// Catches up with all that happened before `until` and has been put off, for somebody who looks.
-    fn settle(&mut self, until: Time) {
-        let last = before(until);
-        for link in 0..self.links.len() {
-            self.catch_up(link, last);
-        }
-        for line in 0..self.lines.len() {
-            self.answer_all(line, last);
-        }
-    }
-
-    /// The receivers get the packets that have reached them by `last`; their answers travel on in the same places.
-    fn answer_all(&mut self, line: usize, last: Time) {
-        let LineEnd::Answered(back) = self.lines.end(line) else { return };
-        let World { lines, flows, events, ends, .. } = self;
-        lines.visit(line, |exit, packet| {
-            let arrival = exit - back;
-            if arrival <= last && !packet.body.kind.travels_back() {
-                *events += 1;
-                if let Some(log) = ends {
-                    log.add_received(packet, arrival);
-                }
-                packet.body = flows[packet.flow as usize].answer(packet, arrival).ack.expect(AT_ONCE);
-            }
-            arrival <= last
-        });
-    }
-
-    /// The answer to the first packet of a line has reached the sender. The packet was at the receiver `back` ago; unless
-    /// somebody has looked since, it is received only now.
-    #[inline]
-    fn on_answered(&mut self, line: usize, back: Span) {
-        let (now, arrival) = (self.now, self.now - back);
-        let packet = self.lines.first(line);
-        let index = packet.flow as usize;
-        let Some(heard) = self.flows[index].take_round(packet, arrival, now) else {
-            return self.on_answered_otherwise(line, arrival);
-        };
-        self.events += 1;
-        if let Some(log) = &mut self.ends {
-            log.add_received(packet, arrival);
-        }
-        self.forget_first(line);
-        self.after_ack(index, heard);
-    }
-
-    /// The same where the answer says more, or is there already.
-    #[inline(never)]
-    fn on_answered_otherwise(&mut self, line: usize, arrival: Time) {
-        let packet = self.lines.first(line);
-        let index = packet.flow as usize;
-        if packet.body.kind.travels_back() {
-            let packet = self.leave_line(line);
-            return self.on_answer(index, &packet.body);
-        }
-        self.events += 1;
-        if let Some(log) = &mut self.ends {
-            log.add_received(packet, arrival);
-        }
-        let answer = self.flows[index].answer(packet, arrival);
-        self.forget_first(line);
-        // Read where it was written: what has just been written in pieces must not be moved as a whole.
-        self.on_answer(index, answer.ack.as_ref().expect(AT_ONCE));
-    }
-}
-
-/// What a packet on a line that is [answered](LineEnd::Answered) can rely on.
-const AT_ONCE: &str = "a receiver that delays nothing acknowledges each segment";
-
-/// The instant before `time`.
-fn before(time: Time) -> Time {
-    time - Span::from_nanos(1)
 }

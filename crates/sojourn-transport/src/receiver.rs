@@ -18,14 +18,13 @@ mod tests;
 
 use crate::accecn::{Ability, Counts};
 use crate::options::{Constants, Options, at_tick};
-use crate::segment::{Block, EcnFlags, MAX_BLOCKS, PlainAck, Segment, SegmentKind};
+use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
 use crate::sender::Sender;
 use crate::steering::Steering;
 use sojourn_congestion::AnyControl;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use std::collections::VecDeque;
-use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// What the receiver's clock shows, compared with the sender's.
@@ -129,15 +128,6 @@ pub struct Arrival {
     pub ack: Option<Segment>,
 }
 
-/// The same where the acknowledgement says no more than every one does.
-#[derive(Clone, Copy, Debug)]
-pub struct PlainArrival {
-    /// Whether the segment was new.
-    pub is_new: bool,
-    /// The acknowledgement to send at once.
-    pub ack: PlainAck,
-}
-
 impl Receiver {
     /// A receiver that expects segment 0.
     pub fn new(options: &Options, clock: Clock) -> Receiver {
@@ -236,27 +226,6 @@ impl Receiver {
         if let Some(counts) = &mut self.counts {
             counts.on_bytes(ecn, bytes);
         }
-    }
-
-    /// A data segment arrived, `marked` if it carries CE: the same as [`on_data`](Receiver::on_data) where the answer cannot say
-    /// more than every acknowledgement; `None` where it may, and nothing has changed.
-    #[inline(always)]
-    pub fn on_plain_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Option<PlainArrival> {
-        if !self.is_plain || self.echo | marked {
-            return None;
-        }
-        let is_next = segment.number == self.next;
-        // What is missing is told in SACK blocks.
-        if self.sack && (!is_next || self.has_gap) {
-            return None;
-        }
-        debug_assert!(self.pending == 0 && self.deadline == Time::NEVER && self.counts.is_none());
-        self.delay_nanos = self.delay_of(segment, now);
-        self.stamp = select_unpredictable(is_next, segment.stamp, self.stamp);
-        let is_new = self.take(segment.number);
-        self.last_acked = self.next;
-        let ack = PlainAck { number: self.next, stamp: self.stamp, delay_nanos: self.delay_nanos };
-        Some(PlainArrival { is_new, ack })
     }
 
     /// A data segment arrived, `marked` if it carries CE.

@@ -124,13 +124,6 @@ pub struct PlainAck {
     pub delay_nanos: i64,
 }
 
-impl PlainAck {
-    /// An acknowledgement that says no more than this.
-    pub fn segment(&self) -> Segment {
-        Segment { delay_nanos: self.delay_nanos, ..Segment::new(SegmentKind::Ack, self.number, self.stamp) }
-    }
-}
-
 impl Segment {
     /// A segment without acknowledgement fields.
     pub fn new(kind: SegmentKind, number: u32, stamp: Time) -> Segment {

@@ -154,19 +154,19 @@ impl World {
         let Some(request) = self.flows[index].request().copied() else { return };
         self.flows[index].counts.others += 1;
         let segment = Segment::new(SegmentKind::Request, request.number, self.now);
-        self.send_back(index, segment, request.fetch.request_bytes);
+        self.send_back(index, &segment, request.fetch.request_bytes);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Packet;
     use crate::build::build;
     use crate::flow::Outgoing;
-    use crate::fuse::Events;
     use crate::runs::Wanted;
     use sojourn_core::Time;
-    use sojourn_scenario::{Base, Scenario};
+    use sojourn_scenario::{Base, Direction, Scenario};
 
     /// Data and acknowledgements of an earlier connection reach its port, where nobody listens any more.
     #[test]
@@ -174,29 +174,35 @@ mod tests {
         let text = "duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n\
                     [[group]]\nname = \"a\"\ncontrol = \"newreno\"\nrtt = \"1 ms\"\ntransport = { preset = \"ns2\", handshake = false }\n";
         let scenario = Scenario::parse(text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
-        let mut world = build(&scenario, 1, &Wanted::default(), Events::Single);
+        let mut world = build(&scenario, 1, &Wanted::default());
         let packet = |world: &mut World, kind, number, payload_bytes| {
             let flow = &mut world.flows[0];
             match kind {
-                SegmentKind::Ack => flow.packet_back(0, Segment::new(kind, number, Time::ZERO), payload_bytes),
+                SegmentKind::Ack => flow.packet_back(0, &Segment::new(kind, number, Time::ZERO), payload_bytes),
                 _ => flow.packet_out(0, Outgoing::new(kind, number, payload_bytes), Time::ZERO),
             }
+        };
+        // By a line on which nothing else is.
+        let deliver = |world: &mut World, packet: &Packet| {
+            let line = world.flows[0].line(Direction::Forward);
+            world.enter_line(line, packet);
+            world.deliver(line);
         };
         world.connect(0, Some(10_000));
         let late_data = packet(&mut world, SegmentKind::Data, 0, 1000);
         let late_ack = packet(&mut world, SegmentKind::Ack, 1, 0);
         world.connect(0, Some(10_000));
-        world.deliver(&late_data);
+        deliver(&mut world, &late_data);
         assert_eq!(world.flows[0].counts.delivered_bytes, 0);
         let data = packet(&mut world, SegmentKind::Data, 0, 1000);
-        world.deliver(&data);
+        deliver(&mut world, &data);
         assert_eq!(world.flows[0].counts.delivered_bytes, 1000);
         world.transmit(0);
         let sent = world.flows[0].counts.sent;
-        world.deliver(&late_ack);
+        deliver(&mut world, &late_ack);
         assert_eq!(world.flows[0].counts.sent, sent, "an old acknowledgement opens no window");
         let ack = packet(&mut world, SegmentKind::Ack, 1, 0);
-        world.deliver(&ack);
+        deliver(&mut world, &ack);
         assert!(world.flows[0].counts.sent > sent);
     }
 }

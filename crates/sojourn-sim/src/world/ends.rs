@@ -2,35 +2,48 @@
 
 use super::World;
 use crate::Packet;
-use crate::flow::{Endpoints, Flow, Heard, Outgoing};
-use sojourn_core::Time;
+use crate::flow::{Endpoints, Flow, Outgoing};
+use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
-use sojourn_transport::{Ability, EcnFlags, Segment, SegmentKind, Transmit};
+use sojourn_transport::{Ability, Arrival, EcnFlags, Segment, SegmentKind, Transmit};
 
 impl World {
-    #[inline]
-    pub(super) fn on_answer(&mut self, index: usize, answer: &Segment) {
-        self.flows[index].counts.left += 1;
-        match answer.kind {
-            SegmentKind::SynAck => self.on_syn_ack(index, answer),
-            _ => self.on_ack(index, answer),
-        }
-    }
-
-    /// A packet has reached the endpoint it travels to.
-    #[inline]
-    pub(super) fn deliver(&mut self, packet: &Packet) {
+    /// A packet has reached the end of a line, which is the endpoint it travels to.
+    #[inline(always)]
+    pub(super) fn deliver(&mut self, line: usize) {
+        let packet = self.lines.first(line);
         let index = packet.flow as usize;
-        self.flows[index].counts.left += 1;
+        let flow = &mut self.flows[index];
+        flow.counts.left += 1;
         if let Some(log) = &mut self.ends {
             log.add_received(packet, self.now);
         }
-        if self.flows[index].is_past(packet) {
-            return;
+        if flow.is_past(packet) {
+            return self.forget_first(line);
         }
+        // Read where they lie.
         match packet.body.kind {
-            SegmentKind::Data => self.on_data(index, packet),
-            SegmentKind::Ack => self.on_ack(index, &packet.body),
+            SegmentKind::Ack => {
+                let rtt = flow.sender().on_ack(&packet.body, self.now);
+                self.forget_first(line);
+                self.after_ack(index, rtt);
+            }
+            SegmentKind::Data => {
+                let arrival = flow.receive(packet, self.now);
+                self.forget_first(line);
+                self.after_data(index, &arrival);
+            }
+            _ => {
+                let packet = self.leave_line(line);
+                self.deliver_other(index, &packet);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn deliver_other(&mut self, index: usize, packet: &Packet) {
+        match packet.body.kind {
+            SegmentKind::Data | SegmentKind::Ack => unreachable!("dealt with"),
             SegmentKind::Syn => self.on_syn(index, &packet.body),
             SegmentKind::SynAck => self.on_syn_ack(index, &packet.body),
             SegmentKind::Datagram => self.on_datagram(index, packet),
@@ -40,10 +53,10 @@ impl World {
         }
     }
 
-    #[inline]
-    fn on_data(&mut self, index: usize, packet: &Packet) {
-        let arrival = self.flows[index].receive(packet, self.now);
-        match arrival.ack {
+    /// The receiver has got a data packet.
+    #[inline(always)]
+    fn after_data(&mut self, index: usize, arrival: &Arrival) {
+        match &arrival.ack {
             Some(ack) => self.send_back(index, ack, 0),
             None => self.arm(index),
         }
@@ -73,7 +86,8 @@ impl World {
     fn on_probe(&mut self, index: usize, probe: &Packet) {
         self.flows[index].counts.others += 1;
         let payload_bytes = probe.bytes - self.flows[index].header_bytes;
-        self.send_back(index, Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp), payload_bytes);
+        let echo = Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp);
+        self.send_back(index, &echo, payload_bytes);
     }
 
     /// The answer to a probe that was sent at `sent`.
@@ -89,32 +103,25 @@ impl World {
         }
     }
 
-    #[inline]
-    fn on_ack(&mut self, index: usize, ack: &Segment) {
-        let flow = &mut self.flows[index];
-        let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
-        let rtt = sender.on_ack(ack, self.now);
-        self.after_ack(index, Heard { rtt, at_ease: false });
-    }
-
-    /// The sender has `heard` an acknowledgement: sends what it lets go.
+    /// The sender has got an acknowledgement, which has told it a round-trip time or not: sends what it lets go.
     #[inline(always)]
-    pub(super) fn after_ack(&mut self, index: usize, heard: Heard) {
+    fn after_ack(&mut self, index: usize, rtt: Option<Span>) {
         let flow = &mut self.flows[index];
-        if let Some(rtt) = heard.rtt {
+        if let Some(rtt) = rtt {
             flow.counts.on_rtt(rtt);
             if self.measuring {
                 self.groups[flow.group as usize].rtt.record(rtt);
             }
         }
-        self.send_all(index, heard.at_ease);
-        self.arm_sender(index);
+        self.send_all(index);
+        let deadline = self.flows[index].deadline_of_sender(self.now);
+        self.arm_for(index, deadline);
     }
 
     fn on_syn(&mut self, index: usize, syn: &Segment) {
         self.flows[index].counts.others += 1;
         let answer = self.flows[index].receiver().on_syn(syn);
-        self.send_back(index, answer, 0);
+        self.send_back(index, &answer, 0);
     }
 
     fn on_syn_ack(&mut self, index: usize, answer: &Segment) {
@@ -149,7 +156,7 @@ impl World {
         {
             self.events += 1;
             sender.on_timer(now);
-            self.send_all(index, false);
+            self.send_all(index);
         }
         let deadline = self.flows[index].deadline_of_sender(now).min(others);
         self.arm_for(index, deadline);
@@ -174,7 +181,7 @@ impl World {
         if let Endpoints::Transport(sender, receiver) = &mut self.flows[index].endpoints {
             sender.on_timer(now);
             if let Some(ack) = receiver.on_timer(now) {
-                self.send_back(index, ack, 0);
+                self.send_back(index, &ack, 0);
             }
         }
         self.transmit(index);
@@ -183,19 +190,19 @@ impl World {
     /// Sends all that a flow may send now.
     #[inline(never)]
     pub(super) fn transmit(&mut self, index: usize) {
-        self.send_all(index, false);
+        self.send_all(index);
         self.arm(index);
     }
 
     #[inline(always)]
-    fn send_all(&mut self, index: usize, mut at_ease: bool) {
+    fn send_all(&mut self, index: usize) {
         let now = self.now;
         loop {
             let flow = &mut self.flows[index];
             if flow.host.is_some() && flow.is_held_back(now) {
                 break;
             }
-            let Some(next) = next_outgoing(flow, std::mem::take(&mut at_ease), now) else { break };
+            let Some(next) = next_outgoing(flow, now) else { break };
             let is_last = flow.host.is_none() && flow.is_spent(now);
             let packet = flow.packet_out(index as u32, next, now);
             if let Some(log) = &mut self.ends {
@@ -216,18 +223,18 @@ impl World {
 
     /// The receiver of a flow sends `segment` with `payload_bytes`.
     #[inline(always)]
-    pub(super) fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
+    pub(super) fn send_back(&mut self, index: usize, segment: &Segment, payload_bytes: u32) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
         // Made where it goes to, not made and then moved there.
         match flow.way_in(direction) {
             (Some(link), _) => {
                 let packet = flow.packet_back(index as u32, segment, payload_bytes);
-                self.arrive(link, &packet, self.now);
+                self.arrive(link, &packet);
             }
             (None, line) => {
                 let packet = flow.packet_back(index as u32, segment, payload_bytes);
-                self.enter_line(line, &packet, self.now);
+                self.enter_line(line, &packet);
             }
         }
     }
@@ -236,13 +243,6 @@ impl World {
     #[inline]
     pub(super) fn arm(&mut self, index: usize) {
         let deadline = self.flows[index].deadline(self.now);
-        self.arm_for(index, deadline);
-    }
-
-    /// The same, where no more than the sender's deadline can have changed.
-    #[inline]
-    fn arm_sender(&mut self, index: usize) {
-        let deadline = self.flows[index].deadline_of_sender(self.now);
         self.arm_for(index, deadline);
     }
 
@@ -258,9 +258,9 @@ impl World {
 
 /// What `flow` sends next, if it may send anything now.
 #[inline(always)]
-fn next_outgoing(flow: &mut Flow, at_ease: bool, now: Time) -> Option<Outgoing> {
+fn next_outgoing(flow: &mut Flow, now: Time) -> Option<Outgoing> {
     let Endpoints::Transport(sender, _) = &mut flow.endpoints else { return next_datagram(flow, now) };
-    match sender.poll(at_ease, now)? {
+    match sender.poll_transmit(now)? {
         Transmit::Data { number, payload_bytes, retransmission, cwr } => {
             // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
             let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };

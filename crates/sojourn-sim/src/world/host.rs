@@ -22,12 +22,12 @@ impl World {
     /// A packet of a flow goes to its access link, which is a line of its own, by way of the host's queue where it has one.
     #[inline]
     pub(super) fn enter_host(&mut self, index: usize, line: usize, packet: Packet) {
-        let Some(host) = &mut self.flows[index].host else { return self.enter_line(line, &packet, self.now) };
+        let Some(host) = &mut self.flows[index].host else { return self.enter_line(line, &packet) };
         host.small.on_queued();
         if let Some(device) = host.device {
             return self.queue_in_host(index, device, line, packet);
         }
-        self.enter_line(line, &packet, self.now);
+        self.enter_line(line, &packet);
     }
 
     /// A packet of a flow has left on its access link.
@@ -68,7 +68,7 @@ impl World {
     /// The card takes what it has room for.
     fn give_to_card(&mut self, device: usize, line: usize, dropped: &mut Vec<u32>) {
         while let Some(packet) = self.devices[device].take(&mut self.flows, dropped, self.now) {
-            self.enter_line(line, &packet, self.now);
+            self.enter_line(line, &packet);
         }
     }
 

@@ -10,7 +10,6 @@ mod common;
 mod delays;
 mod determinism;
 mod flows;
-mod fusing;
 mod host;
 mod instruments;
 mod ledbat;

@@ -39,26 +39,6 @@ impl Sender {
         self.on_any_ack(segment, now)
     }
 
-    /// The same of one that says no more than `ack`, and whether the sender is at ease now: nothing is under suspicion, and
-    /// something is outstanding.
-    #[inline(always)]
-    pub fn on_plain_ack(&mut self, ack: &PlainAck, now: Time) -> (Option<Span>, bool) {
-        match self.take_usual(ack.number, 0) {
-            Some(usual) => (self.on_usual_ack(ack, &usual, now), true),
-            None => (self.on_unusual_ack(ack, now), false),
-        }
-    }
-
-    #[inline(never)]
-    fn on_unusual_ack(&mut self, ack: &PlainAck, now: Time) -> Option<Span> {
-        let segment = ack.segment();
-        if self.is_mere_duplicate(&segment) {
-            self.on_mere_duplicate(now);
-            return None;
-        }
-        self.on_any_ack(&segment, now)
-    }
-
     /// The same, whatever it says.
     #[inline(never)]
     fn on_any_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {

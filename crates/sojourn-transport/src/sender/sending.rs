@@ -50,13 +50,7 @@ impl Sender {
     /// The next thing to send now; call until it returns `None`.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        self.poll(false, now)
-    }
-
-    /// The same where nothing has happened since [`on_plain_ack`](Sender::on_plain_ack) has said that the sender is `at_ease`.
-    #[inline(always)]
-    pub fn poll(&mut self, at_ease: bool, now: Time) -> Option<Transmit> {
-        let choice = match self.poll_usual(at_ease, now) {
+        let choice = match self.poll_usual(now) {
             Some(choice) => choice,
             None => self.poll_any(now),
         };

