@@ -193,7 +193,7 @@ impl Meter {
         let sent_bytes = measured.sent_bytes as f64 + partial_bytes - self.base_partial_bytes;
         let nanos = now.since(self.since).as_nanos() as f64;
         LinkRecord {
-            utilization: (capacity_bytes > 0.0).then(|| sent_bytes / capacity_bytes),
+            utilization: utilization(sent_bytes, capacity_bytes, now.since(self.since), 1),
             queue_packets: MeanMax { mean: measured.packet_nanos as f64 / nanos, max: self.max_waiting.packets as u64 },
             queue_bytes: MeanMax { mean: measured.byte_nanos as f64 / nanos, max: self.max_waiting.bytes },
             queue_ms: QueueMs::new(&self.sojourn, measured.sojourn_nanos, self.max_sojourn),
@@ -206,6 +206,17 @@ impl Meter {
             drop_rate: (measured.arrivals > 0).then(|| measured.drops as f64 / measured.arrivals as f64),
         }
     }
+}
+
+/// The share of `capacity_bytes`, what a link can send in `time`, that it sent; `time` is `windows` pieces together.
+///
+/// A transmission ends on a whole nanosecond, and what that cuts off is added to the next one. So at either end of a
+/// window up to one nanosecond's bytes count too early or too late, and a link that was never idle may seem to have sent
+/// more than it can. What is above 1 by so little is 1; more would be a fault, and stays visible.
+pub fn utilization(sent_bytes: f64, capacity_bytes: f64, time: Span, windows: usize) -> Option<f64> {
+    let share = (capacity_bytes > 0.0).then(|| sent_bytes / capacity_bytes)?;
+    let rounding = 2.0 * windows as f64 / time.as_nanos() as f64;
+    Some(if (1.0..1.0 + rounding).contains(&share) { 1.0 } else { share })
 }
 
 /// What a link's instruments read at an instant, or what they measured between two readings.

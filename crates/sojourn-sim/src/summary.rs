@@ -4,7 +4,7 @@ use crate::build::{BOTTLENECK, named_links};
 use crate::changes::{changes_capacity, of_link};
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, Flow, by_flow};
-use crate::meter::Reading;
+use crate::meter::{Reading, utilization};
 use crate::opportunities::Opportunities;
 use crate::phases::{Counted, Instruments};
 use crate::record::TrainRecord;
@@ -70,7 +70,7 @@ fn phase_record(scenario: &Scenario, phase: &Phase, measured: &Instruments) -> P
             (None, _) => {
                 let capacity_bytes: f64 = capacity_bytes(index);
                 let sent_bytes = reading.totals.sent_bytes as f64 + reading.partial_bytes;
-                (capacity_bytes > 0.0).then(|| sent_bytes / capacity_bytes)
+                utilization(sent_bytes, capacity_bytes, time, windows.len())
             }
             // As of the whole run: an exchange that was in the air when a window began counts as a whole.
             (Some(_), BOTTLENECK) => Some(measured.busy.ratio(time).min(1.0)),

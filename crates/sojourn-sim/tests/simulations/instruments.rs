@@ -1,6 +1,6 @@
 //! What the record says against the log of packets.
 
-use crate::common::{close, dumbbell, outcome};
+use crate::common::{close, dumbbell, outcome, run};
 use sojourn_core::{Span, Time};
 use sojourn_sim::{ClassRecord, Outcome, PacketEvent, QueueMs, Wanted};
 use sojourn_transport::SegmentKind;
@@ -194,4 +194,20 @@ fn series_add_up() {
     assert_eq!(flows.delivered_bytes.iter().sum::<u64>(), delivered);
     // Every bin can carry 6250 B and what was on the wire before.
     assert!(queues.sent_bytes.iter().all(|&bytes| bytes <= 6250 + 1500));
+}
+
+/// A link that is never idle is used to 100 %, not to more, though transmissions end on whole nanoseconds: 101 bytes take
+/// 115.4, 83.3 and 244.8 ns. With a warm-up there is a packet on the wire at both ends of the measured time.
+#[test]
+fn no_link_is_used_to_more_than_all() {
+    for rate in ["7 Gbit/s", "9.7 Gbit/s", "3.3 Gbit/s"] {
+        let cbr =
+            "name = \"a\"\nrtt = \"5 us\"\ntraffic = { kind = \"cbr\", rate = \"12 Gbit/s\", packet = \"101 B\" }";
+        for warmup_us in [0, 501] {
+            let mut scenario = dumbbell("2 ms", &format!("rate = \"{rate}\""), &[cbr]);
+            scenario.warmup = Span::from_micros(warmup_us);
+            let used = run(&scenario).bottleneck.utilization.unwrap();
+            assert!(used <= 1.0 && used > 1.0 - 1e-6, "{rate}: {used}");
+        }
+    }
 }
