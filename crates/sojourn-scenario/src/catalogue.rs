@@ -16,8 +16,10 @@ use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, P
 /// `{parameter, word, unit, auto}`, `{parameter, yes, no}` or `{parameter, words: {CHOICE: WORD}}`; `fixed` holds the values of
 /// all others. `origin` is null for what is built in, else `{from, content}` of the plug-in.
 pub fn catalogue() -> Value {
-    let scenarios: Vec<_> =
-        ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary, "text": ready.text })).collect();
+    let scenarios: Vec<_> = ready()
+        .iter()
+        .map(|ready| json!({ "name": ready.name, "summary": ready.summary, "text": ready.text }))
+        .collect();
     let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
     listed.insert("access".to_owned(), PROFILES.iter().map(profile).collect());
     listed.insert("traffic".to_owned(), TRAFFIC.all().map(traffic).collect());

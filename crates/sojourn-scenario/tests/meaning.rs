@@ -278,7 +278,9 @@ fn a_title_that_names_the_control_follows_it() {
              control = 'ledbat'\nrtt = '50 ms'"
         )
     };
-    let title = |written: &str, overrides: &[&str]| parse(&text(written), overrides).groups[0].title.clone().unwrap_or_default();
+    let title = |written: &str, overrides: &[&str]| {
+        parse(&text(written), overrides).groups[0].title.clone().unwrap_or_default()
+    };
     assert_eq!(title("LEDBAT", &[]), "LEDBAT");
     assert_eq!(title("LEDBAT", &["group.background.control=nice"]), "nice");
     assert_eq!(title("LEDBAT", &["group.background.control.kind=nice"]), "nice");

@@ -61,11 +61,12 @@ def paper(
     without one `all` leaves out the former, and braud and updates the latter.
     """
     from sojourn.study.find import find, named, studies
-    from sojourn.study.repeat import chosen_items
 
     if name is None or (out is None and not items and name in named()):
         _list(name, as_json=as_json)
         return
+    from sojourn.study.repeat import chosen_items
+
     if name != "all":
         chosen_items(find(name), items)
     if queue is not None and (kept or name == "all"):
