@@ -275,10 +275,11 @@ def test_items_have_names_of_their_own_and_pictures_are_theirs() -> None:
 
 
 def test_the_command_lists_and_refuses(command: Command, tmp_path: Path) -> None:
-    listed = command("paper")
+    assert "gong" in command("paper").out
+    listed = command("paper", "gong")
     assert listed.code == 0
     assert all(item.name in listed.out for item in GONG.items)
-    assert command("paper", "gong").code != 0
+    assert command("paper", "gong", "fig3").code != 0
     wrong = command("paper", "gong", "fig33", "--out", str(tmp_path / "out"))
     assert wrong.code != 0
     assert "fig3" in wrong.err
