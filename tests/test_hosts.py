@@ -371,7 +371,8 @@ def test_a_wrong_secret_is_wrong_input(command: Any, tmp_path: Path) -> None:
     assert (wrong.code, wrong.err) == (2, f"error: the agent at 127.0.0.1:{port} {words}\n")
     assert none.code == 2
     assert "wants a shared secret: --secret-file FILE, or SOJOURN_SECRET" in none.err
-    assert told[0] == "127.0.0.1: the secret is wrong"
+    # It is said after the penalty, and by then the second connection may have been closed.
+    assert wait_for(lambda: "127.0.0.1: the secret is wrong" in told)
 
 
 def test_what_goes_beyond_the_agents_limits_is_wrong_input() -> None:
