@@ -208,8 +208,8 @@ def test_changes_do_to_packets_what_is_simulated(virtual: str) -> None:
     # HTB hands a packet over when its transmission begins, one transmission before a wire does.
     between_ms = np.subtract(when, at) / 1e6
     assert 5 < between_ms.min() < between_ms.max() < 14
-    # What waited was dropped: of 60 packets those that had not left. In the kernel a ping is sent at the instant of each
-    # train: the full queue drops one packet more, and the ping waits and is dropped if it came after its train.
+    # What waited was dropped: of 60 packets those that had not left. In the kernel a ping is sent at the instant of
+    # each train: the full queue drops one packet more, and the ping waits and is dropped if it came after its train.
     assert purged[1] == [55, 51]
     assert np.subtract(purged[0], purged[1]).tolist() in ([1, 0], [1, 1])
 
