@@ -29,6 +29,8 @@ pub(crate) struct Pipe {
 
 /// Segments acknowledged at once.
 const AT_ONCE: u32 = 2;
+/// The receive window, in segments: 10 MB. The queue has no end, so without it a control could have millions in flight.
+const RECEIVE_WINDOW: u32 = 10_000;
 
 impl Pipe {
     /// 1000 segments of 1000 B per second, 50 ms: 50 segments fill it.
@@ -62,10 +64,10 @@ impl Pipe {
         }
     }
 
-    /// Segments in flight: what the window allows, or what pacing sent in the last round trip if that is less.
+    /// Segments in flight: what the windows allow, or what pacing sent in the last round trip if that is less.
     fn flight(&self) -> u32 {
         let paced = self.control.pacing_rate().unwrap().bytes_in(self.last_rtt.max(self.rtt)) / 1000.0;
-        self.control.window().min(paced.max(4.0)).floor() as u32
+        self.control.window().min(paced.max(4.0)).min(f64::from(RECEIVE_WINDOW)).floor() as u32
     }
 
     /// A round trip in which as much arrives as is in flight, over a queue if that is more than fills the pipe; `lose`
