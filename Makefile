@@ -148,7 +148,7 @@ tools:
 
 # Renew the pinned requirements (needs pip-tools).
 lock:
-	cd requirements && for list in run test site wheels windows; do \
+	cd requirements && for list in run test site wheels windows audit; do \
 	    CUSTOM_COMPILE_COMMAND="make lock" pip-compile --quiet --upgrade --generate-hashes --strip-extras \
 	        --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 	        --output-file $$list.txt $$list.in || exit; done
