@@ -11,17 +11,28 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures clean build lock tools
+.PHONY: demo test test-long test-slow test-real-time web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
 	$(BIN)/python -m sojourn.demo
 
+# What is quick, on all processors.
 test: build $(TEST)
 	scripts/web --if-possible
 	cargo test --workspace --quiet
-	$(BIN)/python -m pytest $(AGAIN)
-	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not testbed and not real_time and not long" $(AGAIN)
+
+# The rest that needs no kernel: what takes long, and, one after the other, what waits, measures or sends in real time.
+test-long: test-slow test-real-time
+
+test-slow: build $(TEST)
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "long and not testbed and not real_time"
+
+test-real-time: build $(TEST)
+	$(BIN)/python -m pytest --quiet -m "real_time and not testbed"
+
+SIDE_BY_SIDE := --numprocesses auto --dist worksteal --quiet
 
 # The laboratory's page for the browser, in python/sojourn/page; needs the Rust target wasm32-unknown-unknown.
 web: tools
@@ -45,6 +56,7 @@ test-testbed: build $(TEST)
 ELSEWHERE := --no-warn-unreachable --follow-imports silent \
     --exclude '/(worlds/(linux|hosts)|pad)/' --package sojourn
 
+# The style gates: formats, lints, types, and docs that build without warnings.
 lint: $(TEST)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings

@@ -136,6 +136,7 @@ def agent(script: Path, here: Path, port: int) -> Iterator[None]:
             running.terminate()
 
 
+@pytest.mark.long
 @pytest.mark.real_time
 def test_an_agent_and_a_run_between_hosts(say: Say, script: Path, here: Path) -> None:
     (here / "secret").write_text("a secret of the two hosts", encoding="utf-8")
@@ -146,12 +147,14 @@ def test_an_agent_and_a_run_between_hosts(say: Say, script: Path, here: Path) ->
         say("run", "lab.toml", *to, "--json")
 
 
+@pytest.mark.long
 def test_a_sweep_on_a_cluster(say: Say, here: Path) -> None:
     text = 'base = "base.toml"\nseeds = 2\n[axes]\n"group.tcp.flows" = [1, 2]\n'
     (here / "sweep.toml").write_text(text, encoding="utf-8")
     say("sweep", "sweep.toml", "--out", "out", "--cluster", "local:1", "--yes")
 
 
+@pytest.mark.long
 def test_a_study_drawn_by_several_processes(say: Say) -> None:
     say("paper", "l4s", "safety", "background", "--kept", "--out", "page", "--jobs", "2")
 

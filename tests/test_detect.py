@@ -206,6 +206,7 @@ def test_a_forest_by_hand() -> None:
     assert votes == pytest.approx(np.array([[1, 0], [64 / 255, 191 / 255], [1, 0]]))
 
 
+@pytest.mark.long
 def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File) -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
     from sojourn.detect.stored import save

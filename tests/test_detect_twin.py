@@ -123,6 +123,7 @@ def test_a_probe_has_no_distance_from_itself() -> None:
     assert len(waits_ms({}, next(iter(COMPARED)))) == 0
 
 
+@pytest.mark.long
 def test_scales_do_not_depend_on_the_number_of_processes() -> None:
     model = load_model()
     one, two = (with_scales(model, 5, jobs, (18, 18)).twins["full"] for jobs in (1, 2))

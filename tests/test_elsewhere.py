@@ -9,6 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 # What other packages import is there before it is taken away: they have their own ways on Windows.
 _WINDOWS = """
 import sys

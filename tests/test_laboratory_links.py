@@ -75,6 +75,7 @@ def test_each_variant_opens_beside_the_reference() -> None:
         assert right == variants[text.partition(" ")[0]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", STUDIES)
 def test_figures_of_studies_open_two_points_of_their_sweeps(name: str) -> None:
     found = 0
@@ -211,6 +212,7 @@ def test_without_the_laboratory_nothing_is_written(tmp_path: Path, monkeypatch: 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", sorted((DOCS / "papers").glob("*.md")), ids=lambda page: page.stem)
 def test_figures_of_the_documentation_open_their_scenarios_on_its_site(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -64,6 +64,7 @@ def test_an_item_runs_with_few_seeds_and_is_not_run_again(lab: Lab) -> None:
     assert again.tables == found.tables
 
 
+@pytest.mark.long
 def test_the_fluid_study_sets_its_model_beside_packets(lab: Lab) -> None:
     quick = Lab(lab.folder, 1, overrides={"seeds": 2, "set": {"duration": "12 s", "warmup": "11 s"}})
     study = FLUID_FOLDER.study()

@@ -128,6 +128,7 @@ def test_a_wrong_argument_is_named():
         scenario({"group.tcp.control": "asks-too-much"}).run()
 
 
+@pytest.mark.long
 def test_a_loop_without_end_is_ended():
     @sojourn.control("endless")
     class Endless:

@@ -131,6 +131,7 @@ def sinner(sin):
     return scenario("sinner").run()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sin", "method", "text"),
     [

@@ -16,6 +16,8 @@ from sojourn.worlds.linux.doctor import survey
 from sojourn.worlds.linux.kernels import Kernel, kernels
 from sojourn.worlds.linux.options import read_options
 
+pytestmark = pytest.mark.long
+
 GUIDE = Path(__file__).parent.parent / "docs" / "guide" / "your-own.md"
 MAX_LINES = 40
 LAB = """

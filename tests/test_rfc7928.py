@@ -248,6 +248,7 @@ def short(study: StudyFolder) -> StudyFolder:
     return StudyFolder(study.folder, {**study.tables, "sweep": sweeps})
 
 
+@pytest.mark.long
 def test_a_plug_in_has_a_report(tmp_path: Path) -> None:
     """In a process of its own, since a plug-in stays loaded."""
     shutil.copytree(RFC.folder, tmp_path / "rfc7928")

@@ -18,6 +18,7 @@ TOLERANCE = 1e-3
 """The engine may come out a little lower elsewhere in the tree until the page is written again."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SENDERS)
 def test_no_share_is_lower_than_the_page_says(name: str) -> None:
     _, connections = recording.load(name)

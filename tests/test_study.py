@@ -644,12 +644,14 @@ def test_the_packages_studies_replay_their_verdicts(folder: Path) -> None:
     assert differences(find_folder(folder.name)) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("folder", list(folders()), ids=lambda folder: folder.name)
 def test_changed_claims_of_the_packages_studies_are_noticed(folder: Path) -> None:
     found = score(find_folder(folder.name))
     assert found.part >= 0.95, found.survivors
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("folder", list(folders()), ids=lambda folder: folder.name)
 def test_figures_of_the_packages_studies_have_their_intervals(folder: Path) -> None:
     study = find_folder(folder.name)

@@ -207,6 +207,7 @@ def test_transfers_are_kept_with_their_sizes(base: Path, tmp_path: Path) -> None
     assert {row["point"] for row in rows} == {0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_was_killed_goes_on(base: Path, tmp_path: Path, with_signal: signal.Signals) -> None:
     sweep = tmp_path / "sweep.toml"

@@ -38,6 +38,7 @@ def outputs(notebook: Any) -> list[dict[str, str]]:
     return [{"text/plain": one["text"]} if one.output_type == "stream" else dict(one["data"]) for one in shown]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_a_tutorial_runs_and_shows_what_it_says(file: Path, place: Path) -> None:
     notebook = nbformat.read(file, 4)
