@@ -214,6 +214,48 @@ def test_changes_do_to_packets_what_is_simulated(virtual: str) -> None:
     assert np.subtract(purged[0], purged[1]).tolist() in ([1, 0], [1, 1])
 
 
+BIG, SMALL_BYTES = "57920 B", "1448 B"
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize(
+    ("rtt", "size", "losses"),
+    [
+        pytest.param("200 ms", BIG, [(0, 300, "bottleneck")], id="syn"),
+        pytest.param("200 ms", BIG, [(0, 2000, "bottleneck")], id="syn-twice"),
+        pytest.param("200 ms", BIG, [(50, 250, "reverse")], id="syn-ack"),
+        pytest.param("200 ms", BIG, [(50, 1300, "reverse")], id="syn-ack-twice"),
+        pytest.param("400 ms", SMALL_BYTES, [(350, 600, "bottleneck")], id="data"),
+        pytest.param("400 ms", SMALL_BYTES, [(350, 1500, "bottleneck")], id="data-twice"),
+        pytest.param("400 ms", SMALL_BYTES, [(0, 500, "bottleneck"), (1350, 1600, "bottleneck")], id="syn-and-data"),
+        pytest.param("200 ms", SMALL_BYTES, [(50, 250, "reverse"), (1150, 1300, "bottleneck")], id="syn-ack-and-data"),
+    ],
+)
+def test_what_is_lost_at_the_start_costs_what_it_costs_in_linux(
+    virtual: str, rtt: str, size: str, losses: list[tuple[int, int, str]]
+) -> None:
+    # The loss of SYNs and of the first data, as Linux repairs it: docs/guide/testbed.md has the numbers.
+    queue = {"kind": "droptail", "preset": "linux", "limit": "100 packets"}
+    links = {name: {"rate": "10 Mbit/s", "queue": queue} for name in ("bottleneck", "reverse")}
+    changes = []
+    for begin_ms, end_ms, where in losses:
+        if begin_ms:
+            changes.append({"at": f"{begin_ms} ms", where: {"loss": 1}})
+        else:
+            links[where]["loss"] = 1
+        changes.append({"at": f"{end_ms} ms", where: {"loss": 0}})
+
+    def fct_ms(transport: Any, **how: Any) -> float:
+        group = {"name": "tcp", "control": "cubic", "rtt": rtt, "transport": transport}
+        group["traffic"] = {"kind": "bulk", "size": size}
+        given = scenario(**links, duration="12 s", group=[group], change=changes)
+        return given.run(**how).runs[0].groups["tcp"].fct_ms.mean
+
+    # Its timers wait for the end of a tick or of a bucket of the wheel, by chance sooner or later within one.
+    soonest, latest = fct_ms("linux"), fct_ms({"preset": "linux", "timer_tick": "10 ms"})
+    assert soonest - 1 < fct_ms("linux", backend="linux", kernel=virtual) < latest + 1
+
+
 @pytest.mark.testbed
 @pytest.mark.parametrize("kind", ["cake", "fq_codel"])
 def test_a_connection_keeps_its_queue_over_timeouts(virtual: str, kind: str) -> None:

@@ -73,7 +73,7 @@ impl Connection {
 
     fn take(&mut self, segment: &Segment) {
         match segment.kind {
-            SegmentKind::SynAck => self.sender.on_syn_ack(self.now),
+            SegmentKind::SynAck => self.sender.on_syn_ack(self.now, segment.stamp),
             _ => _ = self.sender.on_ack(segment, self.now),
         }
     }

@@ -11,9 +11,10 @@ pub(crate) use counts::{Counts, Decoder};
 use crate::segment::EcnFlags;
 
 /// What an end can do with marks, or both agree to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ability {
     /// Nothing: no ECN.
+    #[default]
     Nothing,
     /// Echo them until the sender has reduced its window (RFC 3168).
     Classic,

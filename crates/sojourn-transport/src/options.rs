@@ -147,6 +147,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "largest retransmission timeout after back-off (RFC 6298: at least 60 s)",
         },
         Parameter {
+            name: "lost_syn",
+            kind: Kind::Choice(&["rfc", "linux"]),
+            default: Value::Choice("rfc"),
+            description: "what a SYN that was sent again leaves: a window of one segment and a timeout of 3 s (rfc, RFC 5681 section 3.1, RFC 6298 rule 5.7); or initial_window, and one segment only where two were lost, the round-trip time that the SYN/ACK's timestamp tells, and no ECN, for which only the first SYN asks (linux)",
+        },
+        Parameter {
             name: "rto_floor",
             kind: Kind::Choice(&["total", "variance"]),
             default: Value::Choice("total"),
@@ -262,6 +268,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("ack_delay", Value::Span(Span::from_millis(40))),
                 ("min_rto", Value::Span(Span::from_millis(200))),
                 ("max_rto", Value::Span(Span::from_secs(120))),
+                ("lost_syn", Value::Choice("linux")),
                 ("rto_floor", Value::Choice("variance")),
                 ("undo", Value::Choice("all")),
                 ("dsack", Value::Boolean(true)),
@@ -419,10 +426,6 @@ pub struct Options {
     pub accurate_ecn: bool,
     /// Whether it does that by counting them (RFC 9768).
     pub counts: bool,
-    /// Whether its acknowledgements may carry the option with that.
-    pub counts_option: bool,
-    /// What the receiver can do with marks.
-    pub peer: Ability,
     /// What data carry with ECN.
     pub ect: Ect,
 }
@@ -467,6 +470,22 @@ pub struct Constants {
     pub(crate) most_left: [u32; 2],
     /// RW of RFC 5681 section 4.1 in segments, while it is below the window.
     pub(crate) restart_window: f64,
+    /// What a SYN that was sent again leaves.
+    pub(crate) lost_syn: LostSyn,
+    /// What the receiver can do with marks.
+    pub(crate) peer: Ability,
+    /// Whether its acknowledgements may carry the option of counts.
+    pub(crate) counts_option: bool,
+}
+
+/// What a SYN that was sent again leaves of window, timeout and ECN (`lost_syn`).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) enum LostSyn {
+    /// One segment, 3 s (RFC 5681 section 3.1, RFC 6298 rule 5.7).
+    #[default]
+    Rfc,
+    /// The initial window but after two, a round-trip time by timestamp, no ECN.
+    Linux,
 }
 
 /// The constants of RFC 6298.
@@ -609,6 +628,9 @@ impl Options {
                 if sack { 0 } else { u32::MAX },
             ],
             restart_window: f64::from(initial_window),
+            lost_syn: if params.choice("lost_syn") == "linux" { LostSyn::Linux } else { LostSyn::Rfc },
+            peer,
+            counts_option,
         };
         Ok(Options {
             payload_bytes,
@@ -652,8 +674,6 @@ impl Options {
             ecn: params.boolean("ecn"),
             accurate_ecn,
             counts,
-            counts_option,
-            peer,
             ect,
         })
     }

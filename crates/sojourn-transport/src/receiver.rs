@@ -57,9 +57,6 @@ pub struct Receiver {
     dsack: bool,
     /// Whether each mark is echoed once.
     accurate_ecn: bool,
-    /// What it can do with marks, and whether its acknowledgements may carry the option of counts.
-    ability: Ability,
-    counts_option: bool,
     /// Where marks are counted.
     counts: Option<Box<Counts>>,
     /// What its clock shows beside the sender's, where that is anything else.
@@ -87,6 +84,8 @@ pub struct Receiver {
     steering: Option<Box<Steering>>,
     /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3; DCTCP.CE of RFC 8257).
     echo: bool,
+    /// What a SYN was answered, once one has come.
+    accepted: Option<EcnFlags>,
 }
 
 /// What was received beyond the next segment expected.
@@ -137,8 +136,6 @@ impl Receiver {
             sack: options.sack,
             dsack: options.dsack,
             accurate_ecn: options.accurate_ecn && !options.counts,
-            ability: options.peer,
-            counts_option: options.counts_option,
             counts: None,
             clock: (clock.offset_nanos != 0 || clock.skew_ppm != 0.0).then(|| Box::new(clock)),
             next: 0,
@@ -151,11 +148,12 @@ impl Receiver {
             stamp: Time::ZERO,
             delay_nanos: 0,
             echo: false,
+            accepted: None,
             offload: None,
             steering: None,
         };
         // Without a handshake both ends know beforehand.
-        if options.counts && options.peer == Ability::Counts && !options.handshake {
+        if options.counts && options.constants.peer == Ability::Counts && !options.handshake {
             receiver.count_marks();
         }
         receiver
@@ -199,19 +197,30 @@ impl Receiver {
         self.next
     }
 
-    /// A SYN arrived: accept it.
+    /// A SYN arrived: accept it. One that was sent again is answered as the first one was, whose flags and timestamp are kept
+    /// (Linux `tcp_check_req`).
     pub fn on_syn(&mut self, segment: &Segment) -> Segment {
-        let ecn = self.ability.answer(segment.ecn);
+        let ecn = match self.accepted {
+            Some(ecn) => ecn,
+            None => self.accept(segment),
+        };
+        Segment { ecn, ..Segment::new(SegmentKind::SynAck, 0, self.stamp) }
+    }
+
+    fn accept(&mut self, syn: &Segment) -> EcnFlags {
+        let ecn = self.constants.peer.answer(syn.ecn);
         if ecn == EcnFlags::CWR && self.counts.is_none() {
             self.count_marks();
         }
-        Segment { ecn, ..Segment::new(SegmentKind::SynAck, 0, segment.stamp) }
+        self.stamp = syn.stamp;
+        self.accepted = Some(ecn);
+        ecn
     }
 
     fn count_marks(&mut self) {
         self.accurate_ecn = true;
         self.is_plain = false;
-        self.counts = Counts::start(self.counts_option);
+        self.counts = Counts::start(self.constants.counts_option);
     }
 
     /// Whether [`on_bytes`](Receiver::on_bytes) is to be called before each [`on_data`](Receiver::on_data).

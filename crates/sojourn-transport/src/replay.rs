@@ -112,7 +112,7 @@ impl Run {
         match event {
             Event::Supply { bytes: 0 } => self.sender.stop_supply(),
             Event::Supply { bytes } => self.sender.supply(*bytes),
-            Event::Accepted => self.sender.on_syn_ack(self.now),
+            Event::Accepted => self.sender.on_syn_ack(self.now, self.now),
             Event::Acknowledged(segment) => self.acknowledge(segment),
             Event::Look => {}
             Event::Lot { value } => self.sender.fix_lots(*value),

@@ -128,6 +128,11 @@ impl RttEstimator {
         self.renew_timeout();
     }
 
+    /// How often the timeout was doubled since the last sample.
+    pub(crate) fn backoffs(&self) -> u32 {
+        self.backoff
+    }
+
     /// Doubles the timeout (RFC 6298 rule 5.5).
     pub fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(MAX_BACKOFF);

@@ -28,7 +28,7 @@ pub use undo::Undoing;
 
 use crate::accecn::{Ability, Decoder};
 use crate::kept::Kept;
-use crate::options::{Detection, Options, Rounding, Slack};
+use crate::options::{Detection, LostSyn, Options, Rounding, Slack};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
@@ -177,8 +177,8 @@ pub struct Sender {
     /// them is no second reason.
     marked_until: Optional,
     owes_cwr: bool,
-    /// When the SYN was sent; never, where it was sent twice.
-    syn_sent: Time,
+    /// When the first SYN was sent.
+    first_syn: Time,
     syn_due: bool,
     undo: Undo,
     counts: SenderCounts,
@@ -248,7 +248,7 @@ impl Sender {
             ecn_recover: Optional::NONE,
             marked_until: Optional::NONE,
             owes_cwr: false,
-            syn_sent: Time::NEVER,
+            first_syn: Time::NEVER,
             syn_due: options.handshake,
             undo: Undo::new(options.undo),
             counts: SenderCounts::default(),
@@ -257,26 +257,29 @@ impl Sender {
         };
         // Without a handshake both ends know beforehand.
         if options.counts && !options.handshake {
-            sender.agree(options.peer);
+            sender.agree(options.constants.peer);
         }
         sender
     }
 
-    /// The ECN flags of its SYN (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1).
+    /// The ECN flags of its SYN (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1). Linux sends a SYN again without them, since
+    /// they may be why it was dropped (`tcp_ecn_clear_syn`).
     pub fn asks(&self) -> EcnFlags {
-        match (self.ecn, self.asks_counts) {
+        let ecn = self.ecn && !(self.rtt.backoffs() > 0 && self.lost_syn() == LostSyn::Linux);
+        match (ecn, self.asks_counts) {
             (false, _) => EcnFlags::NONE,
             (true, false) => EcnFlags::of_ace(0b011),
             (true, true) => EcnFlags::ALL,
         }
     }
 
-    /// The SYN/ACK carries the flags `answer`: what both ends can do with marks, where the SYN asked for counts.
+    /// The SYN/ACK carries the flags `answer`: what both ends can do with marks, where that is not what was asked for, or counts.
     pub fn on_answer(&mut self, answer: EcnFlags) -> Option<Ability> {
-        if !self.asks_counts || self.state != State::Handshake {
+        let is_refused = self.ecn && !self.asks_counts && !answer.has(EcnFlags::ECE);
+        if self.state != State::Handshake || !(self.asks_counts || is_refused) {
             return None;
         }
-        let agreed = Ability::agreed(answer);
+        let agreed = if is_refused { Ability::Nothing } else { Ability::agreed(answer) };
         self.agree(agreed);
         Some(agreed)
     }
@@ -408,23 +411,40 @@ impl Sender {
         self.retransmission_at <= now || self.next_send_at == now
     }
 
-    /// The connection was accepted.
-    pub fn on_syn_ack(&mut self, now: Time) {
+    /// The connection was accepted by an answer to the SYN that was sent at `echoed`.
+    pub fn on_syn_ack(&mut self, now: Time, echoed: Time) {
         if self.state != State::Handshake {
             return;
         }
         self.state = State::Open;
         self.retransmission_at = Time::NEVER;
-        if self.syn_sent == Time::NEVER {
-            // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
-            self.rtt.forget_lost_syn();
-            self.control.on_syn_lost();
-        } else {
-            let rtt = now.since(self.syn_sent);
+        let sent_again = self.rtt.backoffs();
+        let sent = match (sent_again, self.lost_syn()) {
+            (0, _) => Some(self.first_syn),
+            // Which of several SYNs was answered only the timestamp tells (Karn).
+            (_, LostSyn::Linux) if self.timestamps => Some(echoed),
+            _ => None,
+        };
+        if let Some(sent) = sent {
+            let rtt = now.since(sent);
             self.rtt.observe(rtt);
             self.rtt.sample(rtt, 0, 0);
             self.control.on_connected(now, rtt);
+        } else {
+            self.rtt.forget_lost_syn();
         }
+        let begins_with_one = match self.lost_syn() {
+            LostSyn::Rfc => sent_again > 0,
+            // `tcp_init_transfer` and `tcp_try_undo_spurious_syn`.
+            LostSyn::Linux => sent_again > 1 && !(self.timestamps && echoed == self.first_syn),
+        };
+        if begins_with_one {
+            self.control.on_syn_lost();
+        }
+    }
+
+    fn lost_syn(&self) -> LostSyn {
+        self.rtt.constants().lost_syn
     }
 
     /// Segments believed to be in the network.

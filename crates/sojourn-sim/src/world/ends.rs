@@ -135,7 +135,7 @@ impl World {
                 Some(Ability::Counts) | None => {}
             }
             flow.flags = sender.data_flags();
-            sender.on_syn_ack(now);
+            sender.on_syn_ack(now, answer.stamp);
         }
         self.transmit(index);
     }

@@ -84,8 +84,7 @@ impl Sender {
             return false;
         }
         self.syn_due = false;
-        // A SYN that was sent twice gives no sample (Karn).
-        self.syn_sent = if self.retransmission_at == Time::NEVER { now } else { Time::NEVER };
+        self.first_syn = self.first_syn.min(now);
         self.retransmission_at = self.timer(now);
         true
     }

@@ -121,7 +121,7 @@ impl Connection {
             }
         }
         let (Some(segment), Message::Ack { arrived, .. }) = (message.as_acknowledgement(), &message) else {
-            self.sender.on_syn_ack(now);
+            self.sender.on_syn_ack(now, head.stamp);
             return None;
         };
         self.sender.on_ack(&segment, now);

@@ -1,7 +1,7 @@
 //! What holds at every step of every test, whatever the path does.
 
-use crate::sender::Sender;
-use sojourn_congestion::Control;
+use crate::sender::{Sender, State};
+use sojourn_congestion::{Control, Signal};
 
 /// What was seen of a sender.
 #[derive(Debug, Default)]
@@ -34,7 +34,11 @@ impl Laws {
             let again = sender.board.lost_end();
             let once = self.reduced.is_none_or(|end| first >= end || again > end) || sender.control.answers_both();
             assert!(once, "two reductions in a window: {:?}, SND.UNA is {first}\n{table}", self.reduced);
-            self.reduced = Some(next);
+            // A repair by a tail loss probe is over with its reduction: Linux takes the loss of another segment that was out by
+            // then for a second indication (`tcp_process_tlp_ack`, `tcp_enter_recovery`).
+            let by_probe =
+                sender.state == State::Open && sender.told[told..].iter().any(|(signal, _)| *signal == Signal::Loss);
+            self.reduced = (!by_probe).then_some(next);
         }
         self.step = sender.reduction.get().map(|reduction| match self.step {
             Some((began, more)) if began == reduction.sent_before => (began, more + 1),

@@ -12,6 +12,10 @@ use sojourn_queue::Ecn;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
+/// What stands for the number of a SYN and of its answer.
+pub const SYN: u32 = u32::MAX;
+pub const SYN_ACK: u32 = u32::MAX - 1;
+
 /// Which transmissions something happens to: segment number, and how often it had been sent before.
 pub type Which = Box<dyn FnMut(u32, u32) -> bool>;
 
@@ -230,11 +234,13 @@ impl Network {
             }
             Packet::Other(syn) if syn.kind == SegmentKind::Syn => {
                 let answer = self.receiver.on_syn(&syn);
-                self.enter(Packet::Other(answer), self.now + self.delay);
+                if !(self.drops)(SYN_ACK, self.syns - 1) {
+                    self.enter(Packet::Other(answer), self.now + self.delay);
+                }
             }
             Packet::Other(answer) if answer.kind == SegmentKind::SynAck => {
                 self.sender.on_answer(answer.ecn);
-                self.sender.on_syn_ack(self.now);
+                self.sender.on_syn_ack(self.now, answer.stamp);
                 self.transmit("accepted");
             }
             Packet::Other(ack) => self.give(&ack),
@@ -287,7 +293,7 @@ impl Network {
             match transmit {
                 Transmit::Syn => {
                     self.syns += 1;
-                    let lost = (self.drops)(u32::MAX, self.syns - 1);
+                    let lost = (self.drops)(SYN, self.syns - 1);
                     line += if lost { " syn lost" } else { " syn" };
                     if !lost {
                         let syn = Segment { ecn: self.sender.asks(), ..Segment::new(SegmentKind::Syn, 0, self.now) };

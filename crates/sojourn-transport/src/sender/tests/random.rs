@@ -188,7 +188,7 @@ proptest! {
         path.sender.supply_forever();
         path.transmit("start");
         if setup.handshake {
-            path.sender.on_syn_ack(path.now);
+            path.sender.on_syn_ack(path.now, path.now);
             path.transmit("accepted");
         }
         for lie in lies {

@@ -1,6 +1,6 @@
 //! RFC 6298: the retransmission timer.
 
-use super::network::{Network, assert_table, network, network_of, these};
+use super::network::{Network, SYN, SYN_ACK, assert_table, network, network_of, these};
 use sojourn_core::registry::Value;
 use sojourn_core::{Span, Time};
 
@@ -87,7 +87,7 @@ fn the_floor_of_linux() {
 #[test]
 fn a_lost_syn() {
     let mut path = network(&[("handshake", Value::Boolean(true))], &[]);
-    path.drops = these(&[(u32::MAX, 0), (0, 0)]);
+    path.drops = these(&[(SYN, 0), (0, 0)]);
     path.send_segments(5).run(100_000);
     assert_table(
         &path.table(),
@@ -122,7 +122,7 @@ fn a_second_syn_ack_is_ignored() {
     let mut path = network(&[("handshake", Value::Boolean(true))], &[]);
     path.send_segments(3).run(100);
     let window = path.window();
-    path.sender.on_syn_ack(path.now + Span::from_secs(1));
+    path.sender.on_syn_ack(path.now + Span::from_secs(1), Time::ZERO);
     assert_eq!((path.window(), path.sender.rtt.smoothed()), (window, Span::from_millis(100)));
     assert_eq!(path.sender.deadline(path.now), Time::ZERO + Span::from_millis(1100));
 }
@@ -279,4 +279,54 @@ fn waits_are_counted_in_ticks() {
     }
     // Linux since 4.8: whole 8 ticks from 63 on.
     assert_eq!(["ticks", "wheel"].map(|rounding| expiry(rounding, 100, 630)), [740.0, 800.0]);
+}
+
+const LINUX: (&str, Value) = ("lost_syn", Value::Choice("linux"));
+
+/// Connects over a path of 100 ms on which the first `count` of `lost` are lost. Returns the window, the smoothed round-trip time
+/// and the timeout in ms with which data begins.
+fn connect(changes: &[(&str, Value)], count: u32, lost: u32) -> (f64, u64, u64) {
+    let mut path = network(&[&[("handshake", Value::Boolean(true))], changes].concat(), &[]);
+    path.drops = Box::new(move |number, nth| number == lost && nth < count);
+    path.send_segments(40).run(1000 * ((1 << count) - 1) + 100);
+    let rtt = path.sender.rtt.smoothed();
+    (path.window(), rtt.as_nanos() / 1_000_000, path.sender.rtt.timeout().as_nanos() / 1_000_000)
+}
+
+/// RFC 5681 section 3.1 and RFC 6298 rule 5.7.
+#[test]
+fn a_lost_syn_leaves_one_segment_and_three_seconds() {
+    assert_eq!(connect(&[], 0, SYN), (10.0, 100, 1000));
+    for (count, lost) in [(1, SYN), (2, SYN), (1, SYN_ACK), (2, SYN_ACK)] {
+        assert_eq!(connect(&[], count, lost), (1.0, 0, 3000));
+    }
+}
+
+/// `tcp_init_transfer`, `tcp_ack_update_rtt`: the timestamp that is echoed is that of the SYN that arrived first.
+#[test]
+fn in_linux_one_lost_syn_leaves_the_window_and_a_sample() {
+    assert_eq!(connect(&[LINUX], 0, SYN), (10.0, 100, 1000));
+    assert_eq!(connect(&[LINUX], 1, SYN), (10.0, 100, 1000));
+    assert_eq!(connect(&[LINUX], 2, SYN), (1.0, 100, 1000));
+    // Where the answer was lost, the first SYN was not: sending it again was needless (`tcp_try_undo_spurious_syn`).
+    assert_eq!(connect(&[LINUX], 1, SYN_ACK), (10.0, 1100, 3300));
+    assert_eq!(connect(&[LINUX], 2, SYN_ACK), (10.0, 3100, 9300));
+    // Without timestamps nothing tells which SYN was answered.
+    let plain = [LINUX, ("timestamps", Value::Boolean(false))];
+    assert_eq!(connect(&plain, 1, SYN), (10.0, 0, 3000));
+    assert_eq!(connect(&plain, 2, SYN_ACK), (1.0, 0, 3000));
+}
+
+/// `tcp_ecn_clear_syn`: only the first SYN asks for ECN; one that arrived has asked for all.
+#[test]
+fn in_linux_a_lost_syn_leaves_no_ecn() {
+    let uses_ecn = |changes: &[(&str, Value)], lost| {
+        let ecn = [("handshake", Value::Boolean(true)), ("ecn", Value::Boolean(true))];
+        let mut path = network(&[&ecn, changes].concat(), &[]);
+        path.drops = these(&[(lost, 0)]);
+        path.send_segments(3).run(2000);
+        path.sender.uses_ecn()
+    };
+    assert!(uses_ecn(&[], SYN) && uses_ecn(&[], SYN_ACK));
+    assert!(!uses_ecn(&[LINUX], SYN) && uses_ecn(&[LINUX], SYN_ACK));
 }
