@@ -101,6 +101,22 @@ def save(result: "Measured", directory: str | os.PathLike[str], *, force: bool, 
     return target
 
 
+def folder_inside(place: Path) -> Path:
+    """Make a folder inside one that was named, if it is not there; raises InputError where it is a link.
+
+    A folder may be somebody else's, and a link in it would have what is written go anywhere.
+    """
+    check_no_link(place)
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+def check_no_link(place: Path) -> None:
+    """Raise InputError where a folder or file that is to be written in or to is a link."""
+    if place.is_symlink():
+        raise input_error("is a link, and nothing is written through it", file=str(place), found="a link")
+
+
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a path beside `path` to write to; move it into place when all went well, else remove it."""

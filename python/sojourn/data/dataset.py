@@ -29,7 +29,7 @@ from sojourn.data.rows import (
     SIZES,
 )
 from sojourn.reading import MAX_INTEGER, Source, input_error, is_line, is_lines, is_whole, read_parquet, read_table
-from sojourn.store import check_writable, dump_json, whole_file
+from sojourn.store import check_no_link, check_writable, dump_json, folder_inside, whole_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +43,8 @@ BASE = "base.toml"
 PLAN = "plan.json"
 """What was asked, as it was written: the tables of the sweep file, and the base with its changes."""
 _LOCK = ".lock"
+# A link that appears meanwhile is not followed, and what it leads to is not emptied.
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 _FORMAT = 3
 MAX_BATCHES = 1_000_000
 _SHOWN_VALUES = 8
@@ -166,6 +168,7 @@ class Dataset:
             if not replace:
                 raise _other_sweep(str(folder), found, asked)
             check_writable(path, str(folder))
+            check_no_link(path)
             replaced = f"held {_other(found, asked)}, which is removed: all runs are made anew"
             shutil.rmtree(path)
         elif path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
@@ -243,14 +246,16 @@ class Dataset:
         for name in sorted(parts, key=lambda name: name == RUNS):
             target = self._part(name, number)
             with _named(target):
-                target.parent.mkdir(exist_ok=True)
+                folder_inside(target.parent)
                 with whole_file(target) as place:
                     place.write_bytes(parts[name])
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from working on the dataset; raises InputError where one does."""
-        with (self.folder / _LOCK).open("w") as file:
+        """Keep other processes from working on the dataset; raises InputError where one does, or at a link."""
+        for name in (_LOCK, *TABLES):
+            check_no_link(self.folder / name)
+        with os.fdopen(os.open(self.folder / _LOCK, _LOCK_FLAGS, 0o666), "r+b") as file:
             try:
                 lock(file)
             except BlockingIOError:

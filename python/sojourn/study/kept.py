@@ -11,7 +11,7 @@ from typing import Any
 from sojourn import _native
 from sojourn.pages import pictures
 from sojourn.reading import read_table
-from sojourn.store import dump_json, whole_file
+from sojourn.store import dump_json, folder_inside, whole_file
 from sojourn.study.kinds import is_file_name
 from sojourn.study.model import Check, Findings, Item, Study, Table
 
@@ -20,8 +20,7 @@ FOUND = "found.json"
 
 def write_item(folder: Path, study: Study, item: Item, found: Findings) -> None:
     """Write an item's figures (PNG, PDF, SVG), tables (CSV) and what it found (JSON) into its folder."""
-    place = folder / item.name
-    place.mkdir(parents=True, exist_ok=True)
+    place = folder_inside(folder / item.name)
     for name, figure in found.figures.items():
         pictures.save(figure, place, name)
     for table in found.tables:

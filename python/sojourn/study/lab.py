@@ -7,6 +7,7 @@ from typing import Any
 
 from sojourn.data.dataset import Dataset
 from sojourn.registry import PlugIn
+from sojourn.store import check_no_link, folder_inside
 from sojourn.sweeps.local import Status, batch_size, run_local
 from sojourn.sweeps.plan import Plan
 
@@ -47,7 +48,9 @@ class Lab:
         self.plug_ins[name] = plan.plug_ins()
         if name in self.ready:
             return self.ready[name]
-        dataset = Dataset.create(self.folder / DATA / name, plan, *batch_size(plan), replace=True)
+        data = folder_inside(self.folder / DATA)
+        check_no_link(data / name)
+        dataset = Dataset.create(data / name, plan, *batch_size(plan), replace=True)
         if dataset.remark:
             self.say(f"{dataset.folder}: {dataset.remark}")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.data.metrics import find
 from sojourn.data.rows import ERROR, GROUP, GROUPS, POINT, RUNS, SEED
 from sojourn.reading import input_error, read_parquet, unknown_name
-from sojourn.store import whole_file
+from sojourn.store import folder_inside, whole_file
 from sojourn.study.numbers import Number
 from sojourn.study.units import Unit, unit_of
 
@@ -189,7 +189,7 @@ def write(folder: Path, sweeps: Mapping[str, Reduced]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    folder.mkdir(parents=True, exist_ok=True)
+    folder_inside(folder)
     for name, reduced in sweeps.items():
         rows = list(reduced.rows())
         columns: dict[str, Any] = {axis: [at[axis] for at, *_ in rows] for axis in reduced.axes}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.reading import input_error, read_parquet
-from sojourn.store import whole_file
+from sojourn.store import folder_inside, whole_file
 from sojourn.study.load import DATA, StudyFolder
 from sojourn.study.means import Means
 
@@ -65,10 +65,10 @@ def keep(study: StudyFolder, folder: Path) -> Path:
     if missing:
         message = f"lacks the means of {', '.join(missing)}; run all items of the study first"
         raise input_error(message, file=str(made))
-    data = study.folder / DATA
-    data.mkdir(exist_ok=True)
+    data = folder_inside(study.folder / DATA)
     for name in there:
-        shutil.copyfile(made / f"{name}.parquet", data / f"{name}.parquet")
+        with whole_file(data / f"{name}.parquet") as path:
+            shutil.copyfile(made / f"{name}.parquet", path)
     write(study.folder / VERDICTS, rows(study, study.replayed()))
     return study.folder / VERDICTS
 
