@@ -428,19 +428,21 @@ def read_parquet(
     *,
     needs: Sequence[str] = (),
     lists: Sequence[str] = (),
+    max_rows: int | None = None,
 ) -> "pa.Table":
     """Return the rows of some Parquet files, one after the other.
 
     Only the `columns` named are read, and only rows that hold certain values are kept; those in `lists` may hold lists
     of single values. Raises InputError for a file
-    that is none, lacks a column of these or of `needs`, or unpacks to more than memory can be expected to hold:
+    that is none, has more than `max_rows`, lacks a column of these or of `needs`, or unpacks to more than memory can be
+    expected to hold:
     `MAX_FILE_CELLS` in a file, `MAX_TABLE_CELLS` in all where every row is kept, `MAX_TEXT_BYTES` in a column of texts.
     """
     import pyarrow as pa
 
     cells, tables = 0, []
     for file in files:
-        table, read = _parquet_table(file, columns, where, needs, lists)
+        table, read = _parquet_table(file, columns, where, needs, lists, max_rows)
         cells = read if where else cells + read
         _check_cells(file, cells, MAX_TABLE_CELLS)
         tables.append(table)
@@ -456,6 +458,7 @@ def _parquet_table(
     where: Mapping[str, Any] | None,
     needs: Sequence[str],
     lists: Sequence[str],
+    max_rows: int | None,
 ) -> "tuple[pa.Table, int]":
     """Return what is wanted of one file, and how many cells were unpacked for it."""
     import pyarrow as pa
@@ -469,6 +472,9 @@ def _parquet_table(
         wanted = schema.names if columns is None else list(dict.fromkeys([*columns, *(where or ())]))
         _check_columns(file, schema, dict.fromkeys([*needs, *wanted]), lists)
         _check_cells(file, rows * len(wanted), MAX_FILE_CELLS)
+        if max_rows is not None and rows > max_rows:
+            found, allowed = f"{rows:,} rows", f"at most {max_rows:,}"
+            raise input_error(f"found {found}; allowed: {allowed}", file=str(file), found=found, allowed=allowed)
         # As dictionaries, however often a long text occurs it is in memory once, until its length is known.
         texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
         kept = None if columns is None else list(columns)

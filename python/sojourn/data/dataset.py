@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
 from sojourn.data.describe import Description, Tables, alike, describe
+from sojourn.data.keys import MAX_ROWS_OF_RUN, check_groups, check_rows, check_runs
 from sojourn.data.lock import lock
 from sojourn.data.provenance import UNREADABLE, Provenance
 from sojourn.data.rows import (
@@ -116,6 +117,7 @@ class Dataset:
         """What parts that are made now depend on; None where none are made."""
         self.remark: str = ""
         """What became of older parts, or of another sweep, in one sentence; empty where there is nothing to say."""
+        self._checked: dict[str, int] = {}
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "Dataset":
@@ -303,7 +305,35 @@ class Dataset:
         parts = self._parts(name)
         if not parts:
             raise input_error(f"holds no table {name!r} yet; there is: {', '.join(self.tables)}", file=str(self.folder))
-        return read_parquet(parts, columns, where, needs=_NEEDS.get(name, (POINT,)))
+        if name not in _LARGE:
+            self._check(name)
+        return self._read(name, parts, columns, where)
+
+    def _read(
+        self,
+        name: str,
+        parts: Sequence[Path],
+        columns: Sequence[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> "pa.Table":
+        max_rows = self.description["batch_points"] * self.description["batch_seeds"]
+        if name != RUNS:
+            max_rows = None if name in _LARGE else max_rows * MAX_ROWS_OF_RUN
+        return read_parquet(parts, columns, where, needs=_NEEDS.get(name, (POINT,)), max_rows=max_rows)
+
+    def _check(self, name: str) -> None:
+        """Raise InputError where the rows of a table and those of the table of runs do not belong together."""
+        parts = self._parts(name)
+        if self._checked.get(name) == len(parts):
+            return
+        keys = (POINT, SEED, *self.axes)
+        runs = self._read(RUNS, self._parts(RUNS), (*keys, ERROR))
+        check_runs(runs, self.folder, self.points)
+        if name == GROUPS:
+            check_groups(self._read(name, parts, (*keys, GROUP)), runs, self.folder, self.axes)
+        elif name != RUNS:
+            check_rows(self._read(name, parts, keys), runs, self.folder / name, self.axes)
+        self._checked[name] = len(parts)
 
     def joined(self) -> "pa.Table":
         """Return the table `groups` with the metrics of each group's run beside its own.
