@@ -469,12 +469,12 @@ def _parquet_table(
     try:
         with _bounded_memory(), pq.ParquetFile(file, thrift_string_size_limit=_MAX_FOOTER_BYTES) as opened:
             schema, rows = opened.schema_arrow, opened.metadata.num_rows
-        wanted = schema.names if columns is None else list(dict.fromkeys([*columns, *(where or ())]))
-        _check_columns(file, schema, dict.fromkeys([*needs, *wanted]), lists)
-        _check_cells(file, rows * len(wanted), MAX_FILE_CELLS)
         if max_rows is not None and rows > max_rows:
             found, allowed = f"{rows:,} rows", f"at most {max_rows:,}"
             raise input_error(f"found {found}; allowed: {allowed}", file=str(file), found=found, allowed=allowed)
+        wanted = schema.names if columns is None else list(dict.fromkeys([*columns, *(where or ())]))
+        _check_columns(file, schema, dict.fromkeys([*needs, *wanted]), lists)
+        _check_cells(file, rows * len(wanted), MAX_FILE_CELLS)
         # As dictionaries, however often a long text occurs it is in memory once, until its length is known.
         texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
         kept = None if columns is None else list(columns)
