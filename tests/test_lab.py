@@ -25,6 +25,7 @@ from tests.lab_page import (
 
 import sojourn
 from sojourn import lab
+from sojourn.pages.render import digest
 from sojourn.trial.laws import MIN_ALONE, MIN_JAIN
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ def test_one_file_asks_for_nothing_else(command: Command, tmp_path: Path) -> Non
     assert '<link rel="stylesheet"' not in text
     assert "<script src=" not in text
     assert "import {" not in text
+    # Only this script and this style are known to the page's policy.
+    found = re.search(r'<head>\n<meta http-equiv="Content-Security-Policy" content="([^"]*)">', text)
+    assert found
+    (script,) = re.findall(r'<script type="module">(.*?)</script>', text, flags=re.S)
+    (style,) = re.findall(r"<style>(.*?)</style>", text, flags=re.S)
+    rules = dict(rule.split(" ", 1) for rule in found[1].split("; "))
+    assert rules["script-src"] == f"{digest(script)} 'wasm-unsafe-eval' 'unsafe-eval'"
+    assert (rules["style-src"], rules["default-src"]) == (digest(style), "'none'")
 
 
 def test_the_page_judges_laws_by_the_bounds_of_the_command_line() -> None:

@@ -1,5 +1,8 @@
 """The pages that the tool writes: whole in one file, read in a real browser at three widths, without faults by axe."""
 
+import base64
+import hashlib
+import html
 import importlib.util
 import re
 from pathlib import Path
@@ -80,6 +83,39 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     page = write_page(folder / "fluid", made, read_items(folder / "fluid", made))
     others = {kind: folder / f"{kind}.html" for kind in KINDS if kind.startswith(("try", "detect"))}
     return {"run": run, "comparison": comparison, "sweep": folder / "sweep" / pages.PAGE, "study": page, **others}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_the_script_of_every_page_may_run(written: dict[str, Path], kind: str) -> None:
+    text = written[kind].read_text(encoding="utf-8")
+    head, _, body = text.partition("<style>")
+    found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', head)
+    assert found, head
+    rules = dict(rule.split(" ", 1) for rule in html.unescape(found[1]).split("; "))
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", body, flags=re.S)
+    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
+    assert [rules["script-src"]] == [f"'sha256-{one}'" for one in hashes]
+    assert (rules["default-src"], rules["img-src"], rules["base-uri"]) == ("'none'", "data:", "'none'")
+
+
+def test_a_script_in_a_kept_figure_is_not_the_one_that_may_run(written: dict[str, Path]) -> None:
+    from sojourn.study.find import find_folder
+    from sojourn.study.kept import read_items
+    from sojourn.study.page import write_page
+
+    folder = written["study"].parent
+    figure = next(folder.glob("*/*.svg"))
+    before = figure.read_text(encoding="utf-8")
+    figure.write_text(before.replace("</svg>", "<script>document.title = 'theirs'</script></svg>"), encoding="utf-8")
+    try:
+        study = find_folder("fluid").study()
+        text = write_page(folder, study, read_items(folder, study)).read_text(encoding="utf-8")
+    finally:
+        figure.write_text(before, encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(b"document.title = 'theirs'").digest()).decode()
+    assert "theirs" in text
+    assert digest not in text
+    assert "'unsafe-inline'" not in html.unescape(text).partition("script-src")[2].partition(";")[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -237,6 +273,23 @@ class TestWithScript:
             assert b"var(--" not in saved
         assert b"fq_codel: 4.38" in saved
 
+    def test_a_script_in_a_figure_does_not_run(
+        self, browser: "Browser", written: dict[str, Path], tmp_path: Path
+    ) -> None:
+        # Somebody else's results folder may have it.
+        text = written["study"].read_text(encoding="utf-8")
+        theirs = (
+            "<script>document.title = 'theirs'</script><image href='x:' onerror=\"document.title = 'theirs'\"/></svg>"
+        )
+        (tmp_path / "page.html").write_text(text.replace("</svg>", theirs, 1), encoding="utf-8")
+        tab = browser.new_page()
+        refused: list[str] = []
+        tab.on("console", lambda message: refused.append(message.text))
+        tab.goto((tmp_path / "page.html").as_uri())
+        tab.locator("figure button").first.wait_for()
+        assert tab.title() != "theirs"
+        assert any("Content Security Policy" in text for text in refused)
+
     def test_without_script_all_is_there(self, browser: "Browser", written: dict[str, Path]) -> None:
         context = browser.new_context(java_script_enabled=False)
         tab = context.new_page()
@@ -245,6 +298,23 @@ class TestWithScript:
         assert tab.locator("figure svg:visible").count() == 1
         tab.locator("summary").first.click()
         assert tab.locator("details table").first.is_visible()
+
+
+def test_a_page_that_somebody_else_wrote_is_not_shown(
+    command: Command, written: dict[str, Path], tmp_path: Path
+) -> None:
+    page = tmp_path / pages.PAGE
+    page.write_text("<!doctype html>\n<script>alert(1)</script>\n", encoding="utf-8")
+    found = command("open", tmp_path, "--no-browser")
+    said = "is no page of this version of Sojourn, and may hold somebody's program; make it again with --out DIR"
+    assert (found.code, found.err) == (2, f"error: {page}: {said}\n")
+    # One of this version is, whatever follows its policy.
+    page.write_bytes(written["comparison"].read_bytes())
+    assert command("open", tmp_path, "--no-browser").code == 0
+    # Another policy is none.
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("script-src", "script-src &#39;unsafe-inline&#39;", 1), encoding="utf-8")
+    assert command("open", tmp_path, "--no-browser").code == 2
 
 
 def test_panels_stand_below_each_other_on_narrow_screens() -> None:

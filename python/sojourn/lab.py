@@ -20,6 +20,7 @@ from typing import Any
 
 from sojourn.api import Scenario
 from sojourn.pages import laboratory
+from sojourn.pages.render import digest
 from sojourn.reading import input_error
 from sojourn.store import whole_file
 
@@ -105,12 +106,20 @@ def one_file(scenario: Scenario | None = None) -> str:
     text = parts["index.html"].decode()
     engine = base64.b64encode(gzip.compress(parts["engine.wasm"], mtime=0)).decode()
     begin = f"if (!location.hash) location.hash = {json.dumps(fragment(scenario))};\n" if scenario else ""
+    script = f"\n{begin}{_joined(parts, MODULES)}"
     inside = (
         f'<script type="application/gzip" id="engine-data">{engine}</script>\n'
         f'<script type="application/json" id="worker-code">{_inert(json.dumps(_joined(parts, WORKER)))}</script>\n'
-        f'<script type="module">\n{begin}{_joined(parts, MODULES)}</script>'
+        f'<script type="module">{script}</script>'
     )
-    style = f"<style>\n{parts['style.css'].decode()}</style>"
+    look = f"\n{parts['style.css'].decode()}"
+    style = f"<style>{look}</style>"
+    # The worker has the page's policy, and a control of the reader's own is code for it.
+    policy = (
+        f"default-src 'none'; script-src {digest(script)} 'wasm-unsafe-eval' 'unsafe-eval'; worker-src blob:; "
+        f"style-src {digest(look)}; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    text = text.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">', 1)
     text = re.sub(r'<link rel="stylesheet".*', lambda _: style, text)
     text = re.sub(r'<link rel="(module)?preload".*\n', "", text)
     return re.sub(r'<script type="module" src=.*', lambda _: inside, text)

@@ -30,6 +30,7 @@ def open_(directory: str, *, no_browser: bool) -> None:
     """
     from sojourn.lab import write_beside
     from sojourn.pages import PAGE, write
+    from sojourn.pages.render import is_ours
 
     folder = Path(directory)
     target = folder / PAGE
@@ -39,6 +40,12 @@ def open_(directory: str, *, no_browser: bool) -> None:
     elif not target.is_file():
         message = "holds no run, sweep, comparison or study; allowed: what --out DIR wrote"
         raise input_error(message, file=directory)
+    elif not is_ours(target):
+        message = "is no page of this version of Sojourn, and may hold somebody's program; make it again with --out DIR"
+        raise input_error(message, file=str(target))
+    else:
+        # Its links lead there.
+        write_beside(target)
     click.echo(str(target))
     if not no_browser:
         click.launch(target.resolve().as_uri())
