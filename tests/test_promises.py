@@ -29,6 +29,15 @@ def test_tests_that_a_page_names_are_there(page: str) -> None:
             assert any(f"def {name}(" in source for source in python.values()), name
 
 
+def test_each_promise_names_what_keeps_it() -> None:
+    promised = text("SECURITY.md").partition("## What is promised")[2].partition("\n## ")[0]
+    lines = [line for line in promised.splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+    assert rows[0] == ["Situation", "Promise", "Kept by"]
+    for situation, _, kept in rows[1:]:
+        assert re.search(r"`(tests/test_\w+\.py|test_\w+|make \w+)`", kept), situation
+
+
 @pytest.mark.parametrize("command", ["torture", "soak", "fuzz", "busy", "audit"])
 def test_commands_that_the_pages_name_are_there(command: str) -> None:
     assert f"make {command}" in " ".join(text("docs/contributing/testing.md").split())
