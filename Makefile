@@ -99,6 +99,7 @@ answers: build $(TEST)
 conformance: build
 	$(BIN)/python -m benchmarks.conformance --strict
 	$(BIN)/python -m benchmarks.senders --strict
+	$(BIN)/python -m benchmarks.receivers --strict
 
 # Any bytes for all that is read, in Rust and in Python, SECONDS for each target (60): fuzz/README.md.
 fuzz:

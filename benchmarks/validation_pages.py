@@ -78,6 +78,7 @@ def _index(document: Document) -> list[str]:
             against the qdiscs of a real kernel: [its own page](validation/kernel-conformance.md),
             written by `make conformance`.
             Segment by segment against its TCP: [another one](validation/sender-conformance.md),
+            and its acknowledgements [arrival by arrival](validation/receiver-conformance.md),
             written by the same command. Linux's own TCP tests:
             [their page](validation/packetdrill.md). A kernel's TCP over recorded links in real time:
             [beside Mahimahi](validation/mahimahi.md)."""),

@@ -262,6 +262,17 @@ def replay_sender(
     back, an event is unknown, or the first group has no congestion control.
     """
 
+def replay_receiver(
+    scenario: Scenario, arrivals: list[tuple[int, int | None, bool, bool, int]], until_ns: int
+) -> list[tuple[int, int, bool, list[tuple[int, int]]]]:
+    """Lead the receiver of the first group through recorded arrivals; return what it acknowledged by `until_ns`.
+
+    An arrival is its time (ns, never falling), its number in segments or None for a SYN, whether it carries CE,
+    whether it says CWR, and the smoothed round-trip time that the receiver knows (ns; 0 is none). An acknowledgement is
+    its time (ns), the next number expected, whether a mark is echoed, and at most three SACK blocks. Raises ValueError
+    where times go back.
+    """
+
 class Scenario:
     """A scenario that has been checked, with every default filled in."""
 

@@ -55,7 +55,7 @@ impl Connection {
         let (segment, was_marked) = self.data.remove(index % self.data.len());
         let before = self.receiver.next();
         if segment.kind == SegmentKind::Syn {
-            self.acks.push(self.receiver.on_syn(&segment));
+            self.acks.push(self.receiver.on_syn(&segment, self.now));
         } else {
             let arrival = self.receiver.on_data(&segment, marked || was_marked, self.now);
             self.acks.extend(arrival.ack);

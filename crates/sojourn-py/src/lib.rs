@@ -7,6 +7,7 @@ mod columns;
 mod errors;
 mod padding;
 mod plugins;
+mod receivers;
 mod replay;
 mod run;
 mod scenario;
@@ -72,6 +73,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(code_point, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(senders::replay_sender, module)?)?;
+    module.add_function(wrap_pyfunction!(receivers::replay_receiver, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_ready, module)?)?;

@@ -368,7 +368,12 @@ impl Flow {
     #[inline(always)]
     pub fn receive(&mut self, packet: &Packet, at: Time) -> Arrival {
         let payload_bytes = packet.bytes - self.header_bytes;
-        let receiver = self.receiver();
+        let Endpoints::Transport(sender, receiver) = &mut self.endpoints else {
+            unreachable!("only transports get data")
+        };
+        if receiver.asks_for_rtt() {
+            receiver.set_rtt(sender.rtt().smoothed());
+        }
         if receiver.counts_bytes() {
             receiver.on_bytes(packet.ecn, payload_bytes);
         }

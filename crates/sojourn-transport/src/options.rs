@@ -123,6 +123,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "longest an acknowledgement is delayed (RFC 5681: at most 500 ms)",
         },
         Parameter {
+            name: "ack_policy",
+            kind: Kind::Choice(&["count", "linux"]),
+            default: Value::Choice("count"),
+            description: "when acknowledgements go: by ack_every and ack_delay, and at once where a segment is out of order, came twice or fills a gap (count, RFC 5681 section 4.2); or as Linux 6.1 sends them: the first 16 at once, then delayed by what the distance of the segments says, ack_delay at least, and while something is missing after three duplicates one for 44 or for 1 ms or a twentieth of the round-trip time (linux)",
+        },
+        Parameter {
             name: "timestamps",
             kind: Kind::Boolean,
             default: Value::Boolean(true),
@@ -266,6 +272,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "Linux 6.1: RTO floor 200 ms on the variance term, 40 ms delayed acknowledgements, needless timeouts taken back, proportional rate reduction, packets conserved in disorder",
             values: &[
                 ("ack_delay", Value::Span(Span::from_millis(40))),
+                ("ack_policy", Value::Choice("linux")),
                 ("min_rto", Value::Span(Span::from_millis(200))),
                 ("max_rto", Value::Span(Span::from_secs(120))),
                 ("lost_syn", Value::Choice("linux")),
@@ -398,6 +405,8 @@ pub struct Options {
     pub receive_window: u32,
     /// Segments per acknowledgement.
     pub ack_every: u32,
+    /// Whether acknowledgements go as Linux sends them.
+    pub linux_acks: bool,
     /// Whether timestamps are used.
     pub timestamps: bool,
     /// What all connections with these options look up in one place.
@@ -644,6 +653,7 @@ impl Options {
             initial_window,
             receive_window: receive_window.min(f64::from(u32::MAX / 4)) as u32,
             ack_every: params.integer("ack_every") as u32,
+            linux_acks: params.choice("ack_policy") == "linux",
             timestamps: params.boolean("timestamps"),
             constants: Arc::new(constants),
             undo,

@@ -7,24 +7,30 @@
 //!
 //! Counted marks (RFC 9768, [`accecn`](crate::accecn)) are acknowledged at once where the packet before carried none, and every
 //! second one.
-//!
-//! With receive offload (GRO of Linux) segments that arrive in order within a short time, with the same mark and the same time
-//! stamp in ms, are taken as one, and so acknowledged as one.
 
+mod beyond;
+mod buffer;
 #[cfg(test)]
 mod feedback_tests;
+mod linux;
+#[cfg(test)]
+mod linux_tests;
+mod schedule;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use crate::accecn::{Ability, Counts};
-use crate::options::{Constants, Options, at_tick};
+use crate::options::{Constants, Options};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
 use crate::sender::Sender;
 use crate::steering::Steering;
+use beyond::Beyond;
+use linux::Pace;
+use schedule::{Offload, Schedule};
 use sojourn_congestion::AnyControl;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What the receiver's clock shows, compared with the sender's.
@@ -63,7 +69,7 @@ pub struct Receiver {
     clock: Option<Box<Clock>>,
     /// Next segment expected (RCV.NXT).
     next: u32,
-    /// What was received beyond, where anything ever was.
+    /// What was received beyond or twice, where anything ever was.
     beyond: Option<Box<Beyond>>,
     /// Whether it is anything now. Asked of each segment, which is not to wait for another place in memory.
     has_gap: bool,
@@ -79,7 +85,8 @@ pub struct Receiver {
     stamp: Time,
     /// One-way delay of the latest segment, in ns.
     delay_nanos: i64,
-    offload: Option<Box<Offload>>,
+    /// What lets acknowledgements wait, where that is more than `ack_every` and `deadline`.
+    schedule: Option<Box<Schedule>>,
     /// What grants the sender its window, where the receiver does.
     steering: Option<Box<Steering>>,
     /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3; DCTCP.CE of RFC 8257).
@@ -88,34 +95,13 @@ pub struct Receiver {
     accepted: Option<EcnFlags>,
 }
 
-/// What was received beyond the next segment expected.
-#[derive(Default, Debug)]
-struct Beyond {
-    /// Ascending and apart. There may be very many, and the first goes each time that a gap is filled.
-    ranges: VecDeque<Block>,
-    /// A segment in each of the ranges that arrived last, most recent first (RFC 2018 section 4).
-    recent: [u32; MAX_BLOCKS],
-}
-
-/// Segments that are being taken as one.
-#[derive(Debug)]
-struct Offload {
-    hold: Span,
-    most: u32,
-    /// How many there are.
-    count: u32,
-    stamp_millis: u64,
-    /// When they are taken.
-    until: Time,
-    /// When they must be acknowledged.
-    ack_at: Time,
-}
-
-impl Offload {
-    /// Whether `segment` may be taken with those before it.
-    fn gathers(&self, segment: &Segment) -> bool {
-        self.count > 0 && self.count < self.most && self.stamp_millis == segment.stamp.as_nanos() / 1_000_000
-    }
+/// What was before a segment arrived.
+struct Before {
+    /// The next segment expected.
+    next: u32,
+    /// How many were received beyond it.
+    beyond: u32,
+    had_gap: bool,
 }
 
 /// What an arrival leads to.
@@ -141,7 +127,10 @@ impl Receiver {
             next: 0,
             beyond: None,
             has_gap: false,
-            is_plain: options.ack_every <= 1 && !options.dsack && (options.counts || !options.accurate_ecn),
+            is_plain: options.ack_every <= 1
+                && !options.linux_acks
+                && !options.dsack
+                && (options.counts || !options.accurate_ecn),
             pending: 0,
             deadline: Time::NEVER,
             last_acked: 0,
@@ -149,7 +138,14 @@ impl Receiver {
             delay_nanos: 0,
             echo: false,
             accepted: None,
-            offload: None,
+            schedule: options.linux_acks.then(|| {
+                let constants = &options.constants;
+                Box::new(Schedule::new(Some(Pace::new(
+                    constants.ack_delay,
+                    constants.timer_tick,
+                    options.payload_bytes,
+                ))))
+            }),
             steering: None,
         };
         // Without a handshake both ends know beforehand.
@@ -163,8 +159,7 @@ impl Receiver {
     #[must_use]
     pub fn with_offload(mut self, hold: Span, most: u32) -> Receiver {
         self.is_plain = false;
-        self.offload =
-            Some(Box::new(Offload { hold, most, count: 0, stamp_millis: 0, until: Time::NEVER, ack_at: Time::NEVER }));
+        self.schedule.get_or_insert_with(|| Box::new(Schedule::new(None))).offload = Some(Offload::new(hold, most));
         self
     }
 
@@ -199,7 +194,10 @@ impl Receiver {
 
     /// A SYN arrived: accept it. One that was sent again is answered as the first one was, whose flags and timestamp are kept
     /// (Linux `tcp_check_req`).
-    pub fn on_syn(&mut self, segment: &Segment) -> Segment {
+    pub fn on_syn(&mut self, segment: &Segment, now: Time) -> Segment {
+        if let Some(pace) = self.pace() {
+            pace.on_syn_ack(now);
+        }
         let ecn = match self.accepted {
             Some(ecn) => ecn,
             None => self.accept(segment),
@@ -237,6 +235,22 @@ impl Receiver {
         }
     }
 
+    /// Whether [`set_rtt`](Receiver::set_rtt) matters to when it acknowledges.
+    #[inline]
+    pub fn asks_for_rtt(&self) -> bool {
+        let pace = self.schedule.as_ref().and_then(|schedule| schedule.pace.as_ref());
+        pace.is_some_and(Pace::asks_for_data_rtt)
+    }
+
+    /// The smoothed round-trip time of the sender, which timestamps tell the receiver (RFC 7323 section 4.1).
+    pub fn set_rtt(&mut self, rtt: Span) {
+        if let Some(pace) = self.pace()
+            && !rtt.is_zero()
+        {
+            pace.set_data_rtt(rtt);
+        }
+    }
+
     /// A data segment arrived, `marked` if it carries CE.
     #[inline(always)]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
@@ -265,46 +279,87 @@ impl Receiver {
     #[inline(never)]
     fn on_any_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
         self.tell_time(now);
+        // Linux looks at nothing else of a segment that ends before what it has asked for (tcp_validate_incoming).
+        let is_outside = self.pace().is_some() && segment.number + 1 < self.last_acked;
+        let marked = marked && !is_outside;
+        let has_cwr = segment.ecn.has(EcnFlags::CWR) && !is_outside;
         let counted = self.counts.as_mut().map(|counts| counts.on_packet(marked, self.echo));
         let mark_changes = self.accurate_ecn && counted.is_none() && marked != self.echo;
         let mark_is_due = counted == Some(true);
-        let mut earlier = (mark_changes && self.pending > 0).then(|| self.acknowledge());
-        if self.offload.is_some() && earlier.is_none() {
-            earlier = self.end_gathering(segment, marked);
+        let mut earlier = (mark_changes && self.is_delaying()).then(|| self.acknowledge());
+        if self.schedule.is_some() && earlier.is_none() {
+            earlier = self.end_gathering(segment, marked, now);
         }
         self.delay_nanos = self.delay_of(segment, now);
-        self.echo = marked || (self.echo && !segment.ecn.has(EcnFlags::CWR) && !self.accurate_ecn);
-        let had_gap = self.has_gap;
+        if marked
+            && !self.echo
+            && !self.accurate_ecn
+            && let Some(pace) = self.pace()
+        {
+            pace.on_first_mark();
+        }
+        self.echo = marked || (self.echo && !has_cwr && !self.accurate_ecn);
+        let told = self.forgets_block(segment.number).then(|| {
+            let is_new = self.beyond.as_ref().is_none_or(|beyond| !beyond.has(segment.number));
+            self.note_repetition(segment.number, is_new);
+            self.acknowledge()
+        });
+        let before = Before { next: self.next, beyond: self.count_beyond(), had_gap: self.has_gap };
         let is_new = self.take(segment.number);
         if is_new && segment.number == self.last_acked {
             self.stamp = segment.stamp;
         }
         self.pending += 1;
+        if told.is_none() {
+            self.note_repetition(segment.number, is_new);
+        }
         if let Some(steering) = &mut self.steering {
             steering.on_data(segment, is_new, self.has_gap, marked, now);
         }
-        // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
-        let out_of_order = had_gap || self.has_gap || !is_new;
-        if !out_of_order && !mark_changes && !mark_is_due && self.offload.is_some() {
+        self.pace_after(segment.number, &before, is_new, now);
+        if told.is_some() {
+            return Arrival { is_new, ack: told };
+        }
+        // With CWR the sender's window may be one segment now (tcp_ecn_accept_cwr).
+        let asks = has_cwr && self.counts.is_none() && self.pace().is_some();
+        let has_news = mark_changes || mark_is_due || asks;
+        let out_of_order = before.had_gap || self.has_gap || !is_new;
+        if !out_of_order && !has_news && self.offload().is_some() {
             self.gather(segment, now);
             return Arrival { is_new, ack: earlier };
         }
-        if out_of_order || (earlier.is_none() && (mark_changes || mark_is_due || self.pending >= self.ack_every)) {
-            let mut ack = self.acknowledge();
-            if self.dsack && !is_new {
-                report_duplicate(&mut ack, segment.number);
-            }
-            return Arrival { is_new, ack: Some(ack) };
+        let at_once = match self.pace() {
+            Some(_) => has_news || self.is_due_in_linux(before.had_gap, now),
+            // RFC 5681 section 4.2: out of order, duplicate, or filling a gap. There one acknowledgement does.
+            None => out_of_order || (earlier.is_none() && (has_news || self.pending >= self.ack_every)),
+        };
+        let ack = self.answer(at_once, earlier, now);
+        let beyond = self.count_beyond();
+        if let Some(pace) = self.pace() {
+            pace.hold(beyond);
         }
-        if self.deadline == Time::NEVER {
-            self.deadline = self.latest_answer(now);
-        }
-        Arrival { is_new, ack: earlier }
+        Arrival { is_new, ack }
     }
 
-    /// The delayed acknowledgement is due.
+    /// The last segment that came twice is reported, unless another one comes before an acknowledgement goes.
+    fn note_repetition(&mut self, number: u32, is_new: bool) {
+        if self.dsack && !is_new {
+            self.beyond.get_or_insert_default().came_twice = Some(number);
+        } else if let Some(beyond) = &mut self.beyond {
+            beyond.came_twice = None;
+        }
+    }
+
+    /// A time has come at which an acknowledgement may be due.
     pub fn on_timer(&mut self, now: Time) -> Option<Segment> {
-        if self.deadline > now || (self.offload.is_some() && !self.takes_gathered(now)) {
+        if self.deadline > now {
+            return None;
+        }
+        let is_enough = self.pending >= self.ack_every;
+        if let Some(schedule) = &mut self.schedule
+            && !schedule.on_timer(is_enough, now)
+        {
+            self.deadline = schedule.deadline();
             return None;
         }
         self.tell_time(now);
@@ -320,46 +375,9 @@ impl Receiver {
         }
     }
 
-    /// What was gathered is taken before `segment` where that does not belong to it; the acknowledgement that this leads to.
-    #[inline(never)]
-    fn end_gathering(&mut self, segment: &Segment, marked: bool) -> Option<Segment> {
-        let offload = self.offload.as_mut().filter(|offload| offload.count > 0)?;
-        if segment.number == self.next && marked == self.echo && offload.gathers(segment) {
-            return None;
-        }
-        offload.count = 0;
-        self.deadline = offload.ack_at;
-        (self.pending >= self.ack_every).then(|| self.acknowledge())
-    }
-
-    /// When what arrives `now` must be acknowledged.
-    fn latest_answer(&self, now: Time) -> Time {
-        at_tick(now + self.constants.ack_delay, self.constants.timer_tick)
-    }
-
-    /// A segment that arrived in order waits for others.
-    #[inline(never)]
-    fn gather(&mut self, segment: &Segment, now: Time) {
-        let latest = self.latest_answer(now);
-        let Some(offload) = &mut self.offload else { return };
-        if offload.count == 0 {
-            offload.stamp_millis = segment.stamp.as_nanos() / 1_000_000;
-            offload.until = now + offload.hold;
-            if self.pending == 1 {
-                offload.ack_at = latest;
-            }
-        }
-        offload.count += 1;
-        self.deadline = offload.until.min(offload.ack_at);
-    }
-
-    /// A time has come; whether what was gathered is to be acknowledged now.
-    #[inline(never)]
-    fn takes_gathered(&mut self, now: Time) -> bool {
-        let Some(offload) = &mut self.offload else { return true };
-        offload.count = 0;
-        self.deadline = offload.ack_at;
-        self.pending >= self.ack_every || offload.ack_at <= now
+    /// How many segments have come beyond the next one expected.
+    fn count_beyond(&self) -> u32 {
+        self.beyond.as_ref().map_or(0, |beyond| beyond.count())
     }
 
     /// Stores `number`; whether it was new.
@@ -387,10 +405,10 @@ impl Receiver {
     fn fill(&mut self) -> bool {
         self.next += 1;
         if let Some(beyond) = &mut self.beyond
-            && beyond.ranges.front().is_some_and(|range| range.start == self.next)
+            && let Some(end) = beyond.end_from(self.next)
         {
-            self.next = beyond.ranges.pop_front().map_or(self.next, |range| range.end);
-            self.has_gap = !beyond.ranges.is_empty();
+            self.next = end;
+            self.has_gap = !beyond.is_empty();
         }
         true
     }
@@ -419,87 +437,16 @@ impl Receiver {
         if let Some(steering) = &mut self.steering {
             steering.write(&mut ack);
         }
+        if let Some(number) = self.beyond.as_mut().and_then(|beyond| beyond.came_twice.take()) {
+            report_duplicate(&mut ack, number);
+        }
         self.pending = 0;
         self.deadline = Time::NEVER;
-        if let Some(offload) = &mut self.offload {
-            offload.count = 0;
-            offload.ack_at = Time::NEVER;
+        if let Some(schedule) = &mut self.schedule {
+            schedule.on_sent(self.next);
         }
         self.last_acked = self.next;
         ack
-    }
-}
-
-impl Beyond {
-    /// Stores `number`; whether it was new. Which ranges are recent is noted where they are `told`.
-    #[inline]
-    fn take(&mut self, number: u32, told: bool) -> bool {
-        // Most go on where the last range ends.
-        if let Some(last) = self.ranges.back_mut()
-            && last.end == number
-        {
-            last.end += 1;
-        } else if !self.enter(number) {
-            return false;
-        }
-        if told {
-            self.note_recent(number);
-        }
-        true
-    }
-
-    /// Puts `number` into the ranges; whether it was new.
-    #[inline(never)]
-    fn enter(&mut self, number: u32) -> bool {
-        let after = self.ranges.partition_point(|range| range.start <= number);
-        let before = after.checked_sub(1);
-        if before.is_some_and(|index| number < self.ranges[index].end) {
-            return false;
-        }
-        let extends = before.filter(|&index| self.ranges[index].end == number);
-        let meets = self.ranges.get(after).is_some_and(|range| range.start == number + 1);
-        match (extends, meets) {
-            (Some(index), true) => {
-                self.ranges[index].end = self.ranges[after].end;
-                self.ranges.remove(after);
-            }
-            (Some(index), false) => self.ranges[index].end += 1,
-            (None, true) => self.ranges[after].start = number,
-            (None, false) => self.ranges.insert(after, Block { start: number, end: number + 1 }),
-        }
-        true
-    }
-
-    /// Puts the range of `number` first among the recent ones.
-    #[inline(never)]
-    fn note_recent(&mut self, number: u32) {
-        let same = |other: &u32| self.range_of(*other).is_some_and(|range| range.start <= number && number < range.end);
-        let place = self.recent.iter().position(same).unwrap_or(MAX_BLOCKS - 1);
-        self.recent[..=place].rotate_right(1);
-        self.recent[0] = number;
-    }
-
-    fn range_of(&self, number: u32) -> Option<Block> {
-        let after = self.ranges.partition_point(|range| range.start <= number);
-        let range = *self.ranges.get(after.checked_sub(1)?)?;
-        (number < range.end).then_some(range)
-    }
-
-    /// It as SACK blocks, and how many they are.
-    fn blocks(&self) -> ([Block; MAX_BLOCKS], u8) {
-        let (mut blocks, mut count) = ([Block::default(); MAX_BLOCKS], 0);
-        let recent = self.recent.iter().filter_map(|&number| self.range_of(number));
-        // RFC 2018 section 4: as many as possible, although the recent ones may have grown together.
-        for range in recent.chain(self.ranges.iter().rev().copied()) {
-            if count == MAX_BLOCKS {
-                break;
-            }
-            if !blocks[..count].contains(&range) {
-                blocks[count] = range;
-                count += 1;
-            }
-        }
-        (blocks, count as u8)
     }
 }
 

@@ -1,12 +1,14 @@
 //! Recorded acknowledgements, replayed through a sender: what it sends, and its window after each.
 //!
 //! A recording of a real sender says when its application had data and which acknowledgements came when. Given the same, a
-//! sender that follows the same rules sends the same segments at the same times with the same windows.
+//! sender that follows the same rules sends the same segments at the same times with the same windows. Recorded arrivals,
+//! replayed through a receiver: what it acknowledges, and when.
 
 #[cfg(test)]
 mod tests;
 
-use crate::segment::{Block, MAX_BLOCKS, Segment};
+use crate::receiver::Receiver;
+use crate::segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
 use crate::sender::{Sender, Transmit};
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Time};
@@ -85,6 +87,44 @@ pub fn replay(sender: Sender, inputs: &[Input]) -> Outcome {
         run.take(&input.event);
     }
     run.outcome
+}
+
+/// A segment that arrives at a receiver, marked or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Arriving {
+    /// When.
+    pub at: Time,
+    /// What: a SYN, or data.
+    pub segment: Segment,
+    /// Whether it carries CE.
+    pub marked: bool,
+    /// The smoothed round-trip time that the receiver knows with it; zero where it knows none.
+    pub rtt: Span,
+}
+
+/// What `receiver` acknowledges of `arrivals`, which are in the order of time, and when. A timer comes before an arrival of the
+/// same time; those that are due by `until` come as well.
+pub fn replay_arrivals(mut receiver: Receiver, arrivals: &[Arriving], until: Time) -> Vec<(Time, Segment)> {
+    let mut acks = Vec::new();
+    for arrival in arrivals {
+        expire(&mut receiver, arrival.at, &mut acks);
+        if arrival.segment.kind == SegmentKind::Syn {
+            receiver.on_syn(&arrival.segment, arrival.at);
+        } else {
+            receiver.set_rtt(arrival.rtt);
+            let ack = receiver.on_data(&arrival.segment, arrival.marked, arrival.at).ack;
+            acks.extend(ack.map(|ack| (arrival.at, ack)));
+        }
+    }
+    expire(&mut receiver, until, &mut acks);
+    acks
+}
+
+fn expire(receiver: &mut Receiver, until: Time, acks: &mut Vec<(Time, Segment)>) {
+    while receiver.deadline() <= until {
+        let due = receiver.deadline();
+        acks.extend(receiver.on_timer(due).map(|ack| (due, ack)));
+    }
 }
 
 struct Run {

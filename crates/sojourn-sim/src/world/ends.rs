@@ -120,7 +120,8 @@ impl World {
 
     fn on_syn(&mut self, index: usize, syn: &Segment) {
         self.flows[index].counts.others += 1;
-        let answer = self.flows[index].receiver().on_syn(syn);
+        let now = self.now;
+        let answer = self.flows[index].receiver().on_syn(syn, now);
         self.send_back(index, &answer, 0);
     }
 

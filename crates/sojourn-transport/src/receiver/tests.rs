@@ -18,6 +18,10 @@ fn prompt() -> Receiver {
     receiver(&[("ack_every", Value::Integer(1))], Clock::default())
 }
 
+fn reporting() -> Receiver {
+    receiver(&[("ack_every", Value::Integer(1)), ("dsack", Value::Boolean(true))], Clock::default())
+}
+
 fn at(millis: u64) -> Time {
     Time::from_nanos(millis * 1_000_000)
 }
@@ -52,13 +56,17 @@ fn recent_blocks_come_first() {
     assert_eq!(receiver.next(), 11);
 }
 
-/// RFC 2018 section 4: a duplicate is answered with what is there.
+/// RFC 2018 section 4: the block of a duplicate comes first too, as it caused the acknowledgement; RFC 2883 section 4 puts it
+/// behind the report.
 #[test]
-fn a_duplicate_out_of_order_is_no_news() {
+fn the_block_of_a_duplicate_comes_first() {
     let mut receiver = prompt();
-    assert_eq!(blocks(&mut receiver, &[2, 4]), [(4, 5), (2, 3)]);
+    assert_eq!(blocks(&mut receiver, &[2, 3, 5]), [(5, 6), (2, 4)]);
     let arrival = receiver.on_data(&data(2, 0), false, at(1));
     assert!(!arrival.is_new && arrival.ack.is_some());
+    assert_eq!(blocks(&mut receiver, &[2]), [(2, 4), (5, 6)]);
+    let mut reporting = reporting();
+    assert_eq!(blocks(&mut reporting, &[2, 3, 5, 2]), [(2, 3), (2, 4), (5, 6)]);
 }
 
 #[test]

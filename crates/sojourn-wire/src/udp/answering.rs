@@ -73,14 +73,14 @@ impl Answering {
         }
         let from_peer = self.peer == Some(from);
         match Message::read(bytes) {
-            Some(Message::Syn { head, token }) => self.on_syn(head, token, from),
+            Some(Message::Syn { head, token }) => self.on_syn(head, token, from, now),
             Some(Message::Data(data)) if from_peer => self.on_data(data, marked, now),
             Some(Message::Data(_) | Message::SynAck { .. } | Message::Ack { .. }) | None => Outcome::default(),
         }
     }
 
     /// A SYN opens the next connection, or repeats the request for this one.
-    fn on_syn(&mut self, head: Head, token: u64, from: SocketAddrV4) -> Outcome {
+    fn on_syn(&mut self, head: Head, token: u64, from: SocketAddrV4, now: Time) -> Outcome {
         let identifier = connection_identifier(self.token, head.number);
         let present = self.connection.as_ref().map_or(0, |connection| connection.number);
         if token != self.token || head.connection != identifier || head.number == 0 || head.number < present {
@@ -94,6 +94,10 @@ impl Answering {
             self.peer = Some(from);
             let receiver = Receiver::new(&self.options, Clock::default());
             self.connection = Some(Connection { number: head.number, identifier, receiver, arrived: Time::ZERO });
+        }
+        if let Some(connection) = &mut self.connection {
+            // What comes next tells it the round-trip time.
+            connection.receiver.on_syn(&Segment::new(SegmentKind::Syn, 0, head.stamp), now);
         }
         Outcome { answer: Some(Message::SynAck { head }.to_bytes()), new_bytes: 0, opened, segment: None }
     }
@@ -138,7 +142,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use sojourn_core::Span;
-    use sojourn_core::registry::Params;
+    use sojourn_core::registry::{Params, Value};
     use sojourn_transport::DESCRIPTOR;
 
     const TOKEN: u64 = 77;
@@ -146,7 +150,9 @@ mod tests {
     const OTHER: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 4001);
 
     fn answering() -> Answering {
-        let params = Params::new(&DESCRIPTOR, DESCRIPTOR.preset("linux"));
+        let mut params = Params::new(&DESCRIPTOR, DESCRIPTOR.preset("linux"));
+        // Else the first 16 are acknowledged at once.
+        params.set("ack_policy", Value::Choice("count"));
         Answering::new(Options::new(&params).expect("options"), TOKEN)
     }
 

@@ -233,7 +233,7 @@ impl Network {
                 }
             }
             Packet::Other(syn) if syn.kind == SegmentKind::Syn => {
-                let answer = self.receiver.on_syn(&syn);
+                let answer = self.receiver.on_syn(&syn, self.now);
                 if !(self.drops)(SYN_ACK, self.syns - 1) {
                     self.enter(Packet::Other(answer), self.now + self.delay);
                 }

@@ -124,7 +124,6 @@ fn what_was_sent_once_takes_a_timeout_back() {
         511 ack 8 9-17: | 16.00
         512 ack 8 9-18: | 16.00
         513 ack 8 9-19: | 16.00
-        514 ack 8 9-20: | 16.00
         514 ack 21: | 17.00
         515 ack 22: | 18.00
         516 ack 23: | 19.00

@@ -1,0 +1,1 @@
+"""Sojourn's receiver beside a real kernel's, arrival by arrival."""
