@@ -98,7 +98,8 @@ def test_a_path_without_answer_sends_little() -> None:
 
 
 def test_small_segments_work() -> None:
-    small = {"preset": "linux", "payload": "200 B"}
+    # With Linux's acknowledgements it does not begin: docs/controls/scout.md, where it fails.
+    small = {"preset": "linux", "payload": "200 B", "ack_policy": "count"}
     group = {**COMMON, "name": "background", "control": "scout", "transport": small}
     link = {"rate": "10 Mbit/s", "queue": QUEUES["FQ-CoDel"]}
     run = sojourn.scenario(duration="20 s", warmup="5 s", bottleneck=link, group=[group]).run(series=False).runs[0]
