@@ -2,12 +2,14 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 import sojourn
-from sojourn.store import check_directory, whole_file
+from sojourn.data.lock import held
+from sojourn.store import check_directory, whole_directory, whole_file
 
 
 def test_a_failure_while_writing_leaves_nothing(
@@ -82,3 +84,32 @@ def test_a_record_that_lacks_what_statistics_need_is_refused(
     file.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(sojourn.InputError, match=r"record\.json: runs: .* or made by another version\?"):
         sojourn.Result.load(tmp_path / "r")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be moved into its place there")
+def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
+    killed, names = tmp_path / ".page.unfinished-1.html", {"page.html", ".page.1.html", ".page.unfinished-2.html"}
+    killed.write_text("half")
+    (tmp_path / ".page.1.html").write_text("somebody's own")
+    writing = tmp_path / ".page.unfinished-2.html"
+    writing.write_text("half")
+    with held(writing), whole_file(tmp_path / "page.html") as place:
+        place.write_text("whole")
+    assert {path.name for path in tmp_path.iterdir()} == names
+    with whole_file(tmp_path / "page.html"):
+        pass
+    assert not writing.exists()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_replacement_that_was_killed_is_finished(tmp_path: Path, *, moved: bool) -> None:
+    """The old folder had been put aside, and the new one had come into its place or not."""
+    target, old = tmp_path / "results", tmp_path / ".results.replaced"
+    old.mkdir()
+    (old / "old").touch()
+    if moved:
+        target.mkdir()
+    with pytest.raises(RuntimeError), whole_directory(target):
+        raise RuntimeError
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+    assert (target / "old").exists() is not moved

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from sojourn.data.lock import held, is_abandoned
 from sojourn.data.metrics import JAIN_ALL
 from sojourn.reading import input_error, read, read_parquet, read_table
 from sojourn.tables import TableName
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 RECORD = "record.json"
 SCENARIO = "scenario.toml"
+_UNFINISHED = "unfinished-"
+"""In the names of what is being written."""
 
 
 def dump_json(document: Any) -> str:
@@ -123,12 +126,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     import tempfile
 
     target = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    start, end = f".{target.stem}.{_UNFINISHED}", target.suffix
+    _clear_up(target.parent, start, end)
+    handle, name = tempfile.mkstemp(prefix=start, suffix=end, dir=target.parent)
     os.close(handle)
     place = Path(name)
     try:
         place.chmod(0o666 & ~_umask())
-        yield place
+        with held(place):
+            yield place
         place.replace(target)
     except BaseException:
         place.unlink(missing_ok=True)
@@ -142,14 +148,51 @@ def whole_directory(target: Path) -> Iterator[Path]:
     import tempfile
 
     target.parent.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    start = f".{target.name}.{_UNFINISHED}"
+    _clear_up(target.parent, start, "")
+    _put_back(target)
+    place = Path(tempfile.mkdtemp(prefix=start, dir=target.parent))
     try:
         place.chmod(0o777 & ~_umask())
-        yield place
-        _move_into_place(place, target)
+        with held(place):
+            yield place
+            _move_into_place(place, target)
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
+
+
+def _clear_up(folder: Path, start: str, end: str) -> None:
+    """Remove what processes that were killed have left half written under such names."""
+    import shutil
+
+    for place in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if not (place.name.startswith(start) and place.name.endswith(end) and is_abandoned(place)):
+            continue
+        if place.is_dir():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            place.unlink(missing_ok=True)
+
+
+def _replaced(target: Path) -> Path:
+    """Return where an old directory is until the new one is in its place."""
+    return target.with_name(f".{target.name}.replaced")
+
+
+def _put_back(target: Path) -> None:
+    """Finish what a process that was killed has left of a replacement."""
+    import shutil
+
+    old = _replaced(target)
+    if old.is_symlink():
+        old.unlink()
+    elif not old.exists():
+        return
+    elif target.exists():
+        shutil.rmtree(old)
+    else:
+        old.rename(target)
 
 
 def _move_into_place(place: Path, target: Path) -> None:
@@ -158,7 +201,7 @@ def _move_into_place(place: Path, target: Path) -> None:
     if not target.exists():
         place.rename(target)
         return
-    old = place.with_name(place.name + ".old")
+    old = _replaced(target)
     target.rename(old)
     try:
         place.rename(target)

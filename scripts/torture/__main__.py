@@ -6,11 +6,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts.torture import hosts, kernel, pad, place, shape, sweep
+from scripts.torture import hosts, kernel, pad, place, shape, sweep, written
 from scripts.torture.killing import Part
 
 PARTS: dict[str, Part] = {
     "sweep": sweep.torture,
+    "study": written.torture_study,
+    "page": written.torture_page,
+    "training": written.torture_training,
     "kernel": kernel.torture_virtual,
     "real-kernel": kernel.torture_real,
     "hosts": hosts.torture,
@@ -18,6 +21,8 @@ PARTS: dict[str, Part] = {
     "pad": pad.torture,
 }
 POINTS = 100
+MOST = {"training": 4}
+"""Points of parts that take a minute each."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,7 +41,7 @@ def _all(points: int, names: Sequence[str]) -> int:
     wrong = 0
     for number, name in enumerate(names):
         # As many for each as there are, the first ones take the rest.
-        count = points // len(names) + (number < points % len(names))
+        count = min(points // len(names) + (number < points % len(names)), MOST.get(name, points))
         began = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
             found = [
