@@ -85,3 +85,23 @@ def test_a_quick_command_imports_nothing_heavy(arguments: list[str], too_heavy: 
     imported = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
     assert "click" in imported
     assert imported.isdisjoint(too_heavy)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds what a process may ask for")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_needs_more_memory_than_there_is_says_so(tmp_path: Path, jobs: int) -> None:
+    import resource
+
+    def bound() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1_200_000_000, 1_200_000_000))
+
+    scenario = tmp_path / "large.toml"
+    scenario.write_text(
+        'duration = "30 s"\n[bottleneck]\nrate = "1 Mbit/s"\n'
+        'queue = { kind = "droptail", limit = "20000000 packets" }\n'
+        '[[group]]\nname = "flood"\nrtt = "40 ms"\ntraffic = { kind = "cbr", rate = "100 Gbit/s" }\n'
+    )
+    words = [sys.executable, "-m", "sojourn", "run", scenario, "--runs", "2", "--jobs", str(jobs)]
+    done = subprocess.run(words, capture_output=True, text=True, preexec_fn=bound, check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "error: the run failed: buffers and lines need more memory than there is"

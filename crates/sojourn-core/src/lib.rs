@@ -13,6 +13,7 @@ extern crate alloc;
 struct Readme;
 
 mod float;
+mod memory;
 mod optional;
 #[cfg(feature = "std")]
 pub mod plugin;
@@ -22,6 +23,7 @@ mod rng;
 mod units;
 
 pub use float::Float;
+pub use memory::{OutOfMemory, make_room};
 pub use optional::Optional;
 pub use ring::Ring;
 pub use rng::{Parts, Stream};

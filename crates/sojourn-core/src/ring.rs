@@ -1,5 +1,6 @@
 //! A queue whose entries are found by their numbers.
 
+use crate::memory::make_room;
 use alloc::boxed::Box;
 use core::ops::{Index, IndexMut};
 
@@ -96,7 +97,8 @@ impl<T: Copy> Ring<T> {
             return;
         }
         let mut places = core::mem::take(&mut self.places).into_vec();
-        places.reserve_exact(places.len());
+        let more = places.len();
+        make_room(&mut places, more);
         places.extend_from_within(..);
         self.places = places.into();
     }

@@ -3,6 +3,7 @@
 use crate::errors::{self, Interrupted, PluginError};
 use crate::plugins::{self, Watch};
 use crate::run::Run;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Base, Capacity, Diagnostics, Link, Loaded, Trace};
@@ -222,6 +223,7 @@ fn stopped(why: Stopped) -> PyErr {
     match why {
         Stopped::Asked => Interrupted::new_err("the runs were stopped"),
         Stopped::Failed(failure) => PluginError::new_err(failure.to_string()),
+        Stopped::OutOfMemory => PyMemoryError::new_err("buffers and lines need more memory than there is"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Delay lines: packets under way, in order, with one pending event for all of them.
 
 use crate::Packet;
-use sojourn_core::{Rate, Serializer, Span, Stream, Time};
+use sojourn_core::{Rate, Serializer, Span, Stream, Time, make_room};
 use sojourn_scenario::{Direction, Jitter, Shape};
 
 /// Where a line ends.
@@ -189,6 +189,9 @@ impl Lines {
     /// A row more than there were, which begins with `first`; where it begins.
     fn add_row(&mut self, first: &Place) -> u32 {
         let new = self.places.len() as u32;
+        if self.places.capacity() < (new + ROW) as usize {
+            make_room(&mut self.places, new.max(ROW) as usize);
+        }
         self.places.resize((new + ROW) as usize, *first);
         self.rows.push(Row { behind: NONE, before: NONE, is_free: false });
         new

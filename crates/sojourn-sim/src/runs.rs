@@ -5,9 +5,10 @@ use crate::record::Record;
 use crate::series::Series;
 use crate::session::Session;
 use crate::world::TransferRow;
-use sojourn_core::Span;
 use sojourn_core::plugin::Failure;
+use sojourn_core::{OutOfMemory, Span};
 use sojourn_scenario::Scenario;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -54,6 +55,8 @@ pub enum Stopped {
     Asked,
     /// A plug-in failed.
     Failed(Failure),
+    /// Buffers or lines need more memory than there is.
+    OutOfMemory,
 }
 
 impl Monitor {
@@ -92,7 +95,7 @@ pub fn simulate(scenario: &Scenario, seed: u64, wanted: &Wanted, monitor: &Monit
 /// Runs `scenario` with each of `seeds` on up to `jobs` threads; outcomes in the order of the seeds.
 ///
 /// # Errors
-/// [`Stopped`]: on request, or by a plug-in that failed.
+/// [`Stopped`]: on request, by a plug-in that failed, or for want of memory.
 pub fn run_all(
     scenario: &Scenario,
     seeds: &[u64],
@@ -107,7 +110,7 @@ pub fn run_all(
             let index = next.fetch_add(1, Ordering::Relaxed);
             seeds.get(index).zip(results.get(index))
         } {
-            let outcome = simulate(scenario, *seed, wanted, monitor);
+            let outcome = within_memory(|| simulate(scenario, *seed, wanted, monitor));
             *result.lock().expect("no run panics while it stores its result") = Some(outcome);
         }
     };
@@ -118,4 +121,12 @@ pub fn run_all(
         work();
     });
     results.into_iter().map(|result| result.into_inner().ok().flatten().expect("every run was done")).collect()
+}
+
+/// Does `work`; what has run out of memory in it is an error, and any other panic goes on.
+fn within_memory<T>(work: impl FnOnce() -> Result<T, Stopped>) -> Result<T, Stopped> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|reason| match reason.downcast::<OutOfMemory>() {
+        Ok(_) => Err(Stopped::OutOfMemory),
+        Err(reason) => resume_unwind(reason),
+    })
 }

@@ -96,6 +96,7 @@ fn reason(stopped: &Stopped) -> String {
     match stopped {
         Stopped::Failed(failure) => failure.to_string(),
         Stopped::Asked => "stopped".to_owned(),
+        Stopped::OutOfMemory => "out of memory".to_owned(),
     }
 }
 
