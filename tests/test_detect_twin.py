@@ -28,6 +28,10 @@ QUEUES: dict[str, dict[str, Any]] = {
 }
 
 
+# Both serve flows in turns, with quanta of a packet.
+ALIKE = {"sfq": {"sfq", "drr"}}
+
+
 def probed(kind: str, *, rate: str = "8 Mbit/s", others: list[Any] | None = None, **queue: Any) -> Probed:
     path = Path({"bottleneck": {"rate": rate, "queue": {"kind": kind, **queue}}}, "40 ms", others or [])
     return probe(over(path, 7), rtt_ms=lambda: path.rtt_ms)
@@ -38,11 +42,12 @@ def test_the_right_name_fits_and_another_one_is_farther(name: str) -> None:
     seen, model = probed(name, **QUEUES[name]), load_model()
     found = answer(seen, model)
     assert found.judgement is not None
-    assert found.judgement.best == name
+    best = found.judgement.best
+    assert best in ALIKE.get(name, {name})
     assert found.twin is not None
     assert found.twin.fits, found.twin.document()
     assert not found.is_new
-    assert any(f"Simulated under the same probe {name} fits" in sentence for sentence in found.evidence)
+    assert any(f"Simulated under the same probe {best} fits" in sentence for sentence in found.evidence)
     other = {"codel": "fq_codel", "sfq": "droptail"}.get(name, "codel" if name != "codel" else "pie")
     wrong = twin(seen, other, model.read(other, seen.features, whole=True), model.twins["full"])
     assert wrong is not None

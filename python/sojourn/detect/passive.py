@@ -22,8 +22,9 @@ _MIN_QUEUE_S, _MIN_QUEUE_PACKETS, _MIN_TICKS = 1e-3, 3.0, 3.0
 _MAX_MISSED = 0.01
 # Other traffic that was not captured takes its part now and then.
 _MAX_CHANGE = 3.0
-# A slope below the first is isolation; above the second, with a difference that swings less than the third, one queue.
-_ISOLATED, _SHARED, _SAME = 0.3, 0.7, 0.25
+# A slope below the first is isolation, where the median waits differ by the last factor at least. A slope above the
+# second, with a difference that swings less than the third, is one queue.
+_ISOLATED, _SHARED, _SAME, _ALIKE = 0.3, 0.7, 0.25, 1.5
 _TAIL = 0.8
 _QUARTERS = 4
 _FEW = 10
@@ -267,7 +268,9 @@ def _isolation(other: Beside | None, *, has_others: bool) -> tuple[bool | None, 
         if has_others:
             return None, "the flows beside it have too few packets, or the queue hardly moved while they were there"
         return None, "no other flow whose waits are known crossed the queue beside it"
-    if other.slope < _ISOLATED:
+    # In one queue both wait alike in the median, however badly each wait is known.
+    is_alike = not (other.wait <= 1 / _ALIKE or other.wait >= _ALIKE)
+    if other.slope < _ISOLATED and not is_alike:
         return True, None
     if other.slope > _SHARED and other.rest < _SAME:
         return False, None

@@ -44,8 +44,6 @@ QUESTIONS = (CLASSES, L4S)
 """What a probe may be asked besides: whether code points count, and whether ECT(1) does."""
 LOW_DSCP = "le"
 """The code point of what may wait (RFC 8622); a queue without classes does not look at it."""
-# Each loss is told by an acknowledgement of its own: what is asked is the queue, whose way back is idle.
-_TRANSPORT = {"preset": "linux", "ack_policy": "count"}
 _TAIL_S = 1.0
 # Trains take at most this share of the rate.
 _TRAIN_SHARE = 0.05
@@ -141,7 +139,7 @@ def load(rate_bps: float, active_s: float = 9.0) -> Stage:
         {
             "name": GREEDY,
             "control": "cubic",
-            "transport": {**_TRANSPORT, "ecn": True},
+            "transport": {"preset": "linux", "ecn": True},
             "start": f"{_QUIET_S} s",
             "stop": f"{active_s} s",
         },
@@ -197,7 +195,7 @@ def l4s(rate_bps: float, active_s: float = 6.0) -> Stage:
     rate = max(rate_bps, _MIN_BPS)
     ends = {"stop": f"{active_s} s", "control": "cubic"}
     groups = [
-        {"name": name, "transport": {**_TRANSPORT, "ecn": True, "ect": ect}, **ends}
+        {"name": name, "transport": {"preset": "linux", "ecn": True, "ect": ect}, **ends}
         for name, ect in ((GREEDY, "ect0"), (SCALABLE, "ect1"))
     ]
     return Stage(L4S, active_s, _TAIL_S, groups, dict.fromkeys((GREEDY, SCALABLE), rate / 8 * active_s / 2))
