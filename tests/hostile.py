@@ -7,6 +7,7 @@ flows in its own way. It prints what it saw as JSON. For network namespaces of t
 import json
 import select
 import socket
+import struct
 import sys
 import threading
 import time
@@ -21,6 +22,8 @@ from sojourn.worlds.hosts.world import Peer
 FLOWS = 8
 LEAD_S = 2.0
 TOKEN = 7
+CONNECTION = 0x6EE48D99
+"""What datagrams of the first connection of a flow with this token carry."""
 # Their length says that it is the whole of a transfer's connection.
 TRANSFER_BYTES = 14_480
 _BULK = {"kind": "bulk"}
@@ -171,12 +174,36 @@ def flood_tcp(local: str, agent: str, port: int, seen: list[int], place: int) ->
         time.sleep(0.05)
 
 
+def disorder(local: str, agent: str, port: int, seen: list[int], place: int) -> None:
+    """Open a connection over UDP and send its segments backwards, each of which is to be acknowledged at once."""
+    head = struct.Struct("<HBBBBHIIQ")
+
+    def message(kind: int, number: int, rest: bytes, payload_bytes: int = 0) -> bytes:
+        return head.pack(0x4A53, 1, kind, 0, 0, payload_bytes, CONNECTION, number, time.monotonic_ns()) + rest
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.bind((local, 0))
+        link.connect((agent, port))
+        link.setblocking(False)
+        until, number = time.monotonic() + 30, 60_000
+        while time.monotonic() < until:
+            with suppress(OSError):
+                if number % 1000 == 0:
+                    link.send(message(0, 1, TOKEN.to_bytes(8, "little") + bytes(40)))
+                link.send(message(2, number, bytes(40), 40))
+            number = number - 2 if number > 2 else 60_000
+            with suppress(OSError):
+                while data := link.recv(2048):
+                    seen[place] += len(data)
+
+
 KINDS: dict[str, tuple[list[dict[str, Any]], Callable[..., None]]] = {
     "transfers": ([flow("tcp", _TRANSFERS)] * FLOWS, transfers),
     "liar": ([flow("tcp", _TRANSFERS)] * FLOWS, liar),
     "staller": ([flow("tcp", _BULK)] * FLOWS, staller),
     "small": ([flow("tcp", _BULK)] * FLOWS, small),
     "flood": ([flow("tcp", _BULK, direction="forward")] * FLOWS, flood_tcp),
+    "disorder": ([flow("udp", _BULK, direction="forward")] * FLOWS, disorder),
 }
 
 

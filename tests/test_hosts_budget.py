@@ -107,12 +107,14 @@ def most_bytes() -> int:
     return RATE_BPS // 8 + burst_bytes(RATE_BPS)
 
 
-@pytest.mark.parametrize("kind", ["transfers", "liar", "staller", "small", "flood"])
+@pytest.mark.parametrize("kind", ["transfers", "liar", "staller", "small", "flood", "disorder"])
 def test_a_hostile_peer_gets_no_more_than_the_limit_and_one_burst(
     names: tuple[str, str], secret: Path, kind: str
 ) -> None:
     with serving(names[1], secret):
-        seen, _ = measured(names[0], "tests.hostile", kind, AGENT, PORT, secret, SECONDS)
+        seen, out = measured(names[0], "tests.hostile", kind, AGENT, PORT, secret, SECONDS)
+    # Else the agent has taken it for nobody.
+    assert json.loads(out)["seen_bytes"] > 0
     assert 0 < seen["from"]["most"] <= most_bytes()
 
 
