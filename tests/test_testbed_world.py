@@ -331,7 +331,16 @@ def test_the_kernel_takes_what_the_plan_says(virtual: str, queue: dict[str, Any]
 
 
 @pytest.mark.testbed
-@pytest.mark.parametrize("kind", ["prio", "dwrr"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "prio",
+        pytest.param(
+            "dwrr",
+            marks=pytest.mark.xfail(strict=True, reason="open: 0.934 in the kernel, 0.902 in the simulation"),
+        ),
+    ],
+)
 def test_a_class_of_the_kernel_has_what_the_simulation_gives_it(virtual: str, kind: str) -> None:
     weight = {} if kind == "prio" else {"weight": 16}
     own = {"kind": "fq_codel", "preset": "linux"}
@@ -342,8 +351,7 @@ def test_a_class_of_the_kernel_has_what_the_simulation_gives_it(virtual: str, ki
     real = both.run(backend="linux", kernel=virtual, series=False).runs[0]
     simulated = both.run(series=False).runs[0]
     assert real.groups.tcp.share > 0.9
-    # Open: under dwrr the kernel's has 0.934 and the simulation's 0.902, which was 0.913 with receivers that counted.
-    assert real.groups.tcp.share == pytest.approx(simulated.groups.tcp.share, abs=0.04)
+    assert real.groups.tcp.share == pytest.approx(simulated.groups.tcp.share, abs=0.03)
     assert real.bottleneck.utilization > 0.95
 
 

@@ -343,7 +343,10 @@ impl Receiver {
 
     /// The last segment that came twice is reported, unless another one comes before an acknowledgement goes.
     fn note_repetition(&mut self, number: u32, is_new: bool) {
-        if self.dsack && !is_new {
+        if !self.dsack {
+            return;
+        }
+        if !is_new {
             self.beyond.get_or_insert_default().came_twice = Some(number);
         } else if let Some(beyond) = &mut self.beyond {
             beyond.came_twice = None;
@@ -377,7 +380,7 @@ impl Receiver {
 
     /// How many segments have come beyond the next one expected.
     fn count_beyond(&self) -> u32 {
-        self.beyond.as_ref().map_or(0, |beyond| beyond.count())
+        if self.has_gap { self.beyond.as_ref().map_or(0, |beyond| beyond.count()) } else { 0 }
     }
 
     /// Stores `number`; whether it was new.
@@ -437,7 +440,9 @@ impl Receiver {
         if let Some(steering) = &mut self.steering {
             steering.write(&mut ack);
         }
-        if let Some(number) = self.beyond.as_mut().and_then(|beyond| beyond.came_twice.take()) {
+        if self.dsack
+            && let Some(number) = self.beyond.as_mut().and_then(|beyond| beyond.came_twice.take())
+        {
             report_duplicate(&mut ack, number);
         }
         self.pending = 0;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::options::DESCRIPTOR;
 use crate::segment::SegmentKind;
+use proptest::prelude::*;
 use sojourn_core::registry::{Params, Value};
 
 const RTT: u64 = 40_000;
@@ -159,4 +160,27 @@ fn a_pause_makes_it_quick_again() {
     };
     assert!(!after(240_000));
     assert!(after(240_001));
+}
+
+proptest! {
+    /// Whatever comes and whenever, all that has come in order is acknowledged once the timers have gone off, and nothing waits.
+    #[test]
+    fn nothing_stays_unacknowledged(
+        accurate: bool,
+        arrivals in prop::collection::vec((0u32..6, any::<bool>(), any::<bool>(), 0u64..80_000), 1..120),
+    ) {
+        let feedback = Value::Choice(if accurate { "accurate" } else { "classic" });
+        let mut receiver = receiver(&[("ecn", Value::Boolean(true)), ("ecn_feedback", feedback)]);
+        let (mut now, mut told) = (RTT, 0);
+        for (ahead, marked, cwr, gap) in arrivals {
+            now += gap;
+            told = expire(&mut receiver, at(now)).last().map_or(told, |&(_, number)| number);
+            let number = if ahead == 5 { receiver.next().saturating_sub(3) } else { receiver.next() + ahead / 2 * 2 };
+            let segment = Segment { ecn: EcnFlags::when(cwr, EcnFlags::CWR), ..data(number) };
+            told = receiver.on_data(&segment, marked, at(now)).ack.map_or(told, |ack| ack.number);
+        }
+        told = expire(&mut receiver, at(now + 1_000_000)).last().map_or(told, |&(_, number)| number);
+        prop_assert_eq!(told, receiver.next());
+        prop_assert_eq!(receiver.deadline(), Time::NEVER);
+    }
 }

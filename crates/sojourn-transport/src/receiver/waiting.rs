@@ -93,14 +93,16 @@ impl Receiver {
 
     /// The acknowledgement of what arrives `now` waits.
     pub(super) fn delay(&mut self, now: Time) {
-        let latest = self.latest_answer(now);
-        self.deadline = match &mut self.schedule {
-            None => self.deadline.min(latest),
-            Some(schedule) => {
-                schedule.delay(latest);
-                schedule.deadline()
+        if self.pace().is_none() {
+            let latest = self.latest_answer(now);
+            match &mut self.schedule {
+                None => self.deadline = self.deadline.min(latest),
+                Some(schedule) => schedule.delay(latest),
             }
-        };
+        }
+        if let Some(schedule) = &self.schedule {
+            self.deadline = schedule.deadline();
+        }
     }
 
     /// When what arrives `now` must be acknowledged.
