@@ -9,12 +9,12 @@ import pytest
 import sojourn
 from conftest import Command
 
-CHANCE = ("--set", 'group.tcp.start={ uniform = ["0 s", "0.1 s"] }')
-"""Without it all runs of the small scenario are alike, which is said."""
+TOGETHER = ("--set", "group.tcp.start=0 s", "--set", "group.background.start=0 s")
+"""Then nothing of the small scenario is random."""
 
 
 def test_json_is_one_document_and_nothing_else(command: Command, small_file: Path) -> None:
-    outcome = command("run", small_file, "--runs", 2, "--json", *CHANCE)
+    outcome = command("run", small_file, "--runs", 2, "--json")
     document = json.loads(outcome.out)
     assert outcome.code == 0
     assert outcome.err == ""
@@ -26,15 +26,15 @@ def test_json_is_one_document_and_nothing_else(command: Command, small_file: Pat
 
 def test_runs_that_are_all_alike_are_said_to_be(command: Command, small_file: Path, tmp_path: Path) -> None:
     said = "all 3 runs are alike, since nothing here is random"
-    assert said in command("run", small_file, "--runs", 3).out
-    told = command("run", small_file, "--runs", 3, "--json")
+    assert said in command("run", small_file, "--runs", 3, *TOGETHER).out
+    told = command("run", small_file, "--runs", 3, "--json", *TOGETHER)
     assert f"warning: {said}" in told.err
     json.loads(told.out)
-    command("run", small_file, "--runs", 3, "--page", tmp_path / "page.html")
+    command("run", small_file, "--runs", 3, *TOGETHER, "--page", tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
-    both = command("compare", small_file, "--queue", "droptail,codel", "--runs", 3).out
+    both = command("compare", small_file, "--queue", "droptail,codel", "--runs", 3, *TOGETHER).out
     assert f"droptail, codel: {said}." in both
-    for one in (["--runs", 1], ["--runs", 3, *CHANCE]):
+    for one in (["--runs", 1, *TOGETHER], ["--runs", 3]):
         done = command("run", small_file, *one, "--json")
         assert "alike" not in done.out + done.err
 

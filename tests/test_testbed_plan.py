@@ -182,12 +182,14 @@ def changed(*parts: dict[str, Any], shaper: shaping.Shaper = "htb", **keys: Any)
 
 def test_changes_become_these_commands() -> None:
     codel = {"kind": "codel", "preset": "linux"}
-    rate, limit, other, back, loss = changed(
+    rate, limit, other, back, loss, delay, jitter = changed(
         {"rate": "1 Mbit/s"},
         {"queue": {"limit": "7 packets"}},
         {"queue": codel},
         {"queue": {"target": "9 ms"}, "rate": "2 Mbit/s"},
         {"loss": 0.25},
+        {"delay": "5 ms", "loss": 0},
+        {"jitter": "2 ms"},
     )
     assert rate["tc"] == {
         "rtr": [
@@ -206,7 +208,10 @@ def test_changes_become_these_commands() -> None:
     assert loss["tc"]["delay"] == [
         "qdisc replace dev delay1 root handle 1: netem limit 1000000 delay 15000us loss random 25%"
     ]
-    assert [one.get("handle") for one in (rate, limit, back, loss)] == [None] * 4
+    netem = "qdisc replace dev delay1 root handle 1: netem limit 1000000 delay "
+    assert delay["tc"] == {"rtr": [], "delay": [f"{netem}20000us"]}
+    assert jitter["tc"] == {"rtr": [], "delay": [f"{netem}21000us 1000us rate 1000gbit"]}
+    assert [one.get("handle") for one in (rate, limit, back, loss, delay, jitter)] == [None] * 6
 
 
 def test_other_shapers_change_as_they_were_made() -> None:
@@ -251,11 +256,13 @@ def test_the_simulator_and_linux_change_the_same_queues_in_place(
     ("part", "key"),
     [
         ({"bottleneck": {"trace": "ready:synthetic-lte"}}, "change.0.bottleneck.trace"),
+        ({"bottleneck": {"policer": {"rate": "1 Mbit/s", "burst": "5 kB"}}}, "change.0.bottleneck.policer"),
         ({"bottleneck": {"queue": {"kind": "dualpi2"}}}, "change.0.bottleneck.queue.kind"),
         ({"bottleneck": {"queue": {"kind": "drr", "perfect": True}}}, "change.0.bottleneck.queue.kind"),
         (classes("prio", {"dscp": ["le"]}), "change.0.bottleneck.queue.kind"),
         (rates("codel"), "change.0.bottleneck"),
         ({"group": [{"name": "tcp", "control": {"abe": 0.8}}]}, "change.0.group"),
+        ({"group": [{"name": "tcp", "rtt": "50 ms"}]}, "change.0.group"),
     ],
 )
 def test_changes_that_linux_cannot_make_are_refused(part: dict[str, Any], key: str) -> None:

@@ -214,6 +214,27 @@ def test_changes_do_to_packets_what_is_simulated(virtual: str) -> None:
     assert np.subtract(purged[0], purged[1]).tolist() in ([1, 0], [1, 1])
 
 
+@pytest.mark.testbed
+def test_a_shorter_way_is_overtaken_on_as_in_the_simulation(virtual: str) -> None:
+    """A train meets a link that becomes 50 ms shorter, and one that becomes as long again: a change of routes."""
+    train = {"kind": "train", "count": 15, "every": "1 s", "repeat": 2}
+    group = {"name": "train", "rtt": "20 ms", "traffic": train}
+    given = {"bottleneck": {**link("droptail", limit="100 packets"), "delay": "50 ms"}, "duration": "3 s"}
+
+    def arrivals(late_ms: int, **how: Any) -> tuple[list[int], list[int]]:
+        changes = [(45, "0 s"), (1045, "50 ms")]
+        changed = [{"at": f"{at + late_ms} ms", "bottleneck": {"delay": delay}} for at, delay in changes]
+        rows = scenario(**given, group=[group], change=changed).run(packets=True, series=False, **how).packets
+        found = [row for row in rows.to_pylist() if row["event"] == "receive"]
+        return [row["seq"] for row in found], [row["time_ns"] for row in found]
+
+    # HTB hands a packet over when its transmission begins, 6 ms before a wire does.
+    (real, at), (simulated, when) = arrivals(0, backend="linux", kernel=virtual), arrivals(6)
+    assert real == simulated
+    assert simulated == [8, 0, 9, 1, 10, 2, 11, 3, 12, 4, 13, 5, 14, 6, 7, *range(15, 30)]
+    assert np.subtract(when, at) == pytest.approx(6e6, abs=1e6)
+
+
 BIG, SMALL_BYTES = "57920 B", "1448 B"
 
 

@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// What a missing value would mean: the caller has not checked.
 const CHECKED: &str = "checked values are complete";
 
+/// The time within which flows start whose groups do not say when: within an RTT of many, so that they still meet in slow start.
+const STARTS_WITHIN: Span = Span::from_millis(100);
+
 /// The scenario that `fields` describe; `name` is its name where they give none.
 pub(crate) fn scenario(fields: &Fields, changes: &[Resolved], name: &str) -> Scenario {
     Scenario {
@@ -213,7 +216,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         }),
         transport: fields.chosen("transport").expect(CHECKED).params.clone(),
         traffic: traffic(fields.table("traffic").expect(CHECKED), fields, scenario),
-        rtt: per_flow(fields.item("rtt").expect(CHECKED), flows),
+        rtt: rtts(fields),
         access_rate: fields.rate("access_rate"),
         host: fields.table("host").map(|host| Host {
             small_queue: span(host, "small_queue"),
@@ -225,7 +228,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
             receive_offload: span(host, "receive_offload"),
             queue: host_queue(host),
         }),
-        start: moments(fields.item("start").expect(CHECKED), flows),
+        start: fields.item("start").map_or_else(|| unsaid_start(scenario, flows), |start| moments(start, flows)),
         stop: fields.item("stop").map(|stop| moments(stop, flows)),
         direction: direction(fields),
         enters: enters(fields, scenario),
@@ -241,12 +244,33 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
     }
 }
 
+/// The base round-trip time of each flow of a group whose values are checked.
+pub(crate) fn rtts(group: &Fields) -> Vec<Span> {
+    per_flow(group.item("rtt").expect(CHECKED), group.integer("flows").expect(CHECKED) as u32)
+}
+
 fn per_flow(item: &Item, flows: u32) -> Vec<Span> {
     match item {
         Item::Value(value) => vec![as_span(*value); flows as usize],
         Item::Values(values) => values.iter().map(|&value| as_span(value)).collect(),
         other => unreachable!("one time or one per flow, not {other:?}"),
     }
+}
+
+/// When the `flows` flows of a group start that does not say it.
+fn unsaid_start(scenario: &Fields, flows: u32) -> Moments {
+    match last_unsaid_start(scenario) {
+        Some(last) if !last.is_zero() => Moments::Uniform(Span::ZERO, last),
+        _ => Moments::At(vec![Span::ZERO; flows as usize]),
+    }
+}
+
+/// The last time at which a flow starts whose group does not say it. Where several started at 0 s they would do so in step with
+/// every seed, and no run would be an independent sample.
+pub(crate) fn last_unsaid_start(scenario: &Fields) -> Option<Span> {
+    let unsaid = scenario.tables("group").iter().filter(|group| group.item("start").is_none());
+    let flows = unsaid.map(|group| group.integer("flows")).sum::<Option<u64>>()?;
+    Some(if flows < 2 { Span::ZERO } else { STARTS_WITHIN.min(scenario.span("duration")? / 100) })
 }
 
 fn moments(item: &Item, flows: u32) -> Moments {

@@ -6,7 +6,7 @@ use crate::fields::{Fields, Item};
 use crate::format::{Form, Part, SCENARIO, Section};
 use crate::node::{Data, Node, Origin, Table};
 use crate::stations::has_air;
-use crate::{GroupChange, Which, overrides, rules};
+use crate::{GroupChange, Which, build, overrides, rules};
 use sojourn_core::Span;
 
 /// Most changes of a scenario, those that happen again counted each time.
@@ -162,10 +162,14 @@ impl Present {
         path: &str,
     ) -> Option<GroupChange> {
         let before = self.fields.tables("group").to_vec();
-        let Element { index, path, fields, .. } = self.element(checker, part, "group", node, path)?;
+        let Element { index, path, keys, fields } = self.element(checker, part, "group", node, path)?;
         rules::retuned(&before[index], &fields, &path, checker.reporter);
-        let control = fields.chosen("control")?.params.clone();
-        Some(GroupChange { group: index, control })
+        let control = fields.chosen("control").filter(|_| keys.contains(&"control"));
+        Some(GroupChange {
+            group: index,
+            control: control.map(|control| control.params.clone()),
+            rtt: keys.contains(&"rtt").then(|| build::rtts(&fields)),
+        })
     }
 
     /// Makes the change `node` of one of the tables `list`, which it addresses by its name.

@@ -90,7 +90,12 @@ fn change(change: &Change, hops: &[Hop], groups: &[Group]) -> Fields {
     let of_group = |one: &GroupChange| {
         let mut part = new_table(fields.section, "group");
         part.put("name", Item::Text(groups[one.group].name.clone()));
-        part.put("control", params(&one.control));
+        if let Some(control) = &one.control {
+            part.put("control", params(control));
+        }
+        if let Some(rtt) = &one.rtt {
+            part.put("rtt", per_flow(rtt));
+        }
         part
     };
     if !change.groups.is_empty() {

@@ -40,6 +40,7 @@ pub(crate) fn merge(section: &'static Section, node: &mut Node, part: &Table, re
         let chooses = |table: &Table| table.get("kind").is_some() || table.get("preset").is_some();
         let single = match (section.key(key).map(|key| &key.form), value.as_table()) {
             (Some(Form::Algorithm(_)), Some(table)) if !chooses(table) => Some(table),
+            (Some(Form::Table(_)), Some(table)) => Some(table),
             _ => None,
         };
         let done = match single {

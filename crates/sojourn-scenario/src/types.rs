@@ -85,8 +85,10 @@ pub struct Change {
 pub struct GroupChange {
     /// Its place among the groups.
     pub group: usize,
-    /// Its congestion control from then on, of the kind that it has.
-    pub control: Params,
+    /// Its congestion control from then on, of the kind that it has, where the change names it.
+    pub control: Option<Params>,
+    /// The base round-trip time of each of its flows from then on, where the change names it.
+    pub rtt: Option<Vec<Span>>,
 }
 
 /// A link that changes.
@@ -95,7 +97,7 @@ pub struct GroupChange {
 pub struct LinkChange {
     /// Which one.
     pub which: Which,
-    /// The keys that the change names, as the file calls them: `rate`, `trace`, `loss`, `queue`.
+    /// The keys that the change names, as the file calls them.
     pub keys: Vec<&'static str>,
     /// The link as it is from then on.
     pub link: Link,

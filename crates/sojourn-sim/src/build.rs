@@ -2,7 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::air::Air;
-use crate::changes::place;
+use crate::changes::{changes_line, of_link, place};
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
 use crate::grants::Grants;
@@ -73,6 +73,8 @@ struct Builder<'a> {
     lines: Vec<Line>,
     /// Lines that flows share, by where packets travel and how long.
     shared: HashMap<(Direction, Span), usize>,
+    /// Those of them that flows take after a change.
+    routes: HashMap<(Direction, Span), usize>,
     devices: Vec<crate::device::Device>,
     /// The first link of each direction, where there is one.
     entrances: [Option<usize>; 2],
@@ -100,6 +102,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         links: Vec::new(),
         lines: Vec::new(),
         shared: HashMap::new(),
+        routes: HashMap::new(),
         devices: Vec::new(),
         entrances: [None; 2],
         numbered: 0,
@@ -107,9 +110,10 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     builder.add_links();
     builder.entrances = builder.chain_links();
     let mut flows = builder.flows();
+    builder.add_routes();
     builder.drop_unused_lines(&mut flows);
     let devices = std::mem::take(&mut builder.devices);
-    let Builder { mut links, lines, .. } = builder;
+    let Builder { mut links, lines, routes, .. } = builder;
     if wanted.packets {
         links[BOTTLENECK].special().log = Some(PacketLog::default());
     }
@@ -144,6 +148,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         agenda,
         links,
         lines: Lines::new(lines),
+        routes,
         flows,
         groups,
         devices,
@@ -225,6 +230,9 @@ impl Builder<'_> {
         let line = match spec.jitter {
             Some(jitter) => Line::jittery(delay, jitter, self.stream(&format!("link.{name}.jitter")), end),
             None if retransmits => Line::in_order(delay, end),
+            None if of_link(self.scenario, self.links.len()).any(|(_, change)| changes_line(change)) => {
+                Line::changing(delay, end)
+            }
             None if delay.is_zero() => return None,
             None => Line::constant(delay, end),
         };
@@ -379,6 +387,21 @@ impl Builder<'_> {
             .map(|direction| self.shared_line(direction, if direction == group.direction { there } else { back }))
     }
 
+    /// The lines that flows take after changes.
+    fn add_routes(&mut self) {
+        let scenario = self.scenario;
+        for change in scenario.changes.iter().flat_map(|change| &change.groups) {
+            for &rtt in change.rtt.iter().flatten() {
+                let group = &scenario.groups[change.group];
+                let (there, back) = halves(rtt);
+                for (way, delay) in [(group.direction, there), (group.direction.opposite(), back)] {
+                    let line = self.shared_line(way, delay);
+                    self.routes.insert((way, delay), line);
+                }
+            }
+        }
+    }
+
     fn shared_line(&mut self, direction: Direction, delay: Span) -> usize {
         *self.shared.entry((direction, delay)).or_insert_with(|| {
             self.lines.push(Line::constant(delay, LineEnd::Endpoint));
@@ -402,12 +425,13 @@ impl Builder<'_> {
         let of_links = self.links.iter().filter_map(|link| link.line);
         let of_flows =
             flows.iter().flat_map(|flow| flow.lines.into_iter().chain(flow.access.get())).map(|line| line as usize);
-        of_links.chain(of_flows).for_each(|line| used[line] = true);
+        of_links.chain(of_flows).chain(self.routes.values().copied()).for_each(|line| used[line] = true);
         let places: Vec<u32> =
             used.iter().scan(0, |left, &used| Some(std::mem::replace(left, *left + u32::from(used)))).collect();
         let mut is_used = used.into_iter();
         self.lines.retain(|_| is_used.next() == Some(true));
         self.links.iter_mut().filter_map(|link| link.line.as_mut()).for_each(|line| *line = places[*line] as usize);
+        self.routes.values_mut().for_each(|line| *line = places[*line] as usize);
         for flow in flows {
             flow.lines = flow.lines.map(|line| places[line as usize]);
             flow.access = flow.access.get().map(|line| places[line as usize]).into();
@@ -511,7 +535,7 @@ impl Dialer {
 }
 
 /// The base RTT `rtt` as the delays there and back.
-fn halves(rtt: Span) -> (Span, Span) {
+pub fn halves(rtt: Span) -> (Span, Span) {
     (rtt / 2, rtt - rtt / 2)
 }
 

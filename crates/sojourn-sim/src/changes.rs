@@ -1,10 +1,12 @@
 //! What changes while a run goes on.
 
-use crate::build::{named_links, queue, service};
+use crate::build::{halves, named_links, queue, service};
 use crate::flow::Endpoints;
+use crate::tokens::Tokens;
 use crate::world::World;
-use sojourn_core::{Stream, Time};
-use sojourn_scenario::{Change, GroupChange, LinkChange, Scenario, Which};
+use sojourn_core::registry::Params;
+use sojourn_core::{Span, Stream, Time};
+use sojourn_scenario::{Change, Direction, LinkChange, Scenario, Which};
 
 /// The place of a link among those of a world.
 pub fn place(scenario: &Scenario, which: Which) -> usize {
@@ -26,6 +28,11 @@ pub fn changes_capacity(link: &LinkChange) -> bool {
     link.keys.iter().any(|key| ["rate", "trace"].contains(key))
 }
 
+/// Whether a change is one of what happens behind the link.
+pub fn changes_line(link: &LinkChange) -> bool {
+    link.keys.iter().any(|key| ["delay", "jitter"].contains(key))
+}
+
 /// When the change `index` of a scenario happens.
 pub fn time_of(scenario: &Scenario, index: usize) -> Time {
     scenario.changes.get(index).map_or(Time::NEVER, |change| Time::ZERO + change.at)
@@ -40,6 +47,21 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
         if changes_capacity(link) {
             world.links[place].change_service(service(&link.link.capacity, world.now));
         }
+        if changes_line(link)
+            && let Some(line) = world.links[place].line
+        {
+            world.lines.change(line, link.link.latency(), link.link.jitter, || random("jitter"));
+        }
+        if link.keys.contains(&"policer") {
+            world.links[place].special().policer = link.link.policer.map(Tokens::new);
+        }
+        if let Some(shaper) = link.link.shaper.filter(|_| link.keys.contains(&"shaper")) {
+            match &mut world.links[place].special().shaper {
+                Some(tokens) => tokens.change(shaper, world.now),
+                none => *none = Some(Tokens::new(shaper)),
+            }
+            world.after_change(place);
+        }
         if link.keys.contains(&"loss") {
             let loss = &mut world.links[place].special().loss;
             let stream = loss.take().map(|(_, stream)| stream);
@@ -53,16 +75,32 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
             world.after_change(place);
         }
     }
-    for group in &scenario.changes[index].groups {
-        retune(group, world);
+    for change in &scenario.changes[index].groups {
+        if let Some(control) = &change.control {
+            retune(change.group, control, world);
+        }
+        if let Some(rtt) = &change.rtt {
+            reroute(change.group, scenario.groups[change.group].direction, rtt, world);
+        }
+    }
+}
+
+/// Packets of a group's flows take the lines of other round-trip times from now on.
+fn reroute(group: usize, direction: Direction, rtt: &[Span], world: &mut World) {
+    for flow in world.flows.iter_mut().filter(|flow| flow.group as usize == group) {
+        let (there, back) = halves(rtt[flow.index as usize]);
+        flow.lines = [Direction::Forward, Direction::Reverse].map(|way| {
+            let delay = if way == direction { there } else { back };
+            world.routes[&(way, delay)] as u32
+        });
     }
 }
 
 /// The flows of a group, also those that have not begun, and its later connections take the parameters of another control.
-fn retune(change: &GroupChange, world: &mut World) {
-    let dialer = &mut world.groups[change.group].dialer;
-    dialer.retune(&change.control);
-    for flow in world.flows.iter_mut().filter(|flow| flow.group as usize == change.group) {
+fn retune(group: usize, control: &Params, world: &mut World) {
+    let dialer = &mut world.groups[group].dialer;
+    dialer.retune(control);
+    for flow in world.flows.iter_mut().filter(|flow| flow.group as usize == group) {
         if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
             let (fresh, _) = dialer.dial(flow.index, 0);
             sender.retune(fresh.control());

@@ -20,6 +20,8 @@ pub enum LineEnd {
 #[derive(Debug)]
 enum Kind {
     Constant,
+    /// Constant until a change. Packets overtake others where it becomes shorter, as when a route changes.
+    Changing,
     /// No packet leaves before the one that entered before it, nor before it is told.
     InOrder,
     /// An access link with an endless buffer.
@@ -92,6 +94,11 @@ impl Line {
         Line { kind: Kind::InOrder, ..Line::constant(delay, end) }
     }
 
+    /// A line whose delay may be [changed](Lines::change).
+    pub fn changing(delay: Span, end: LineEnd) -> Line {
+        Line { kind: Kind::Changing, ..Line::constant(delay, end) }
+    }
+
     /// A line with random additional delay.
     pub fn jittery(delay: Span, jitter: Jitter, random: Stream, end: LineEnd) -> Line {
         Line { kind: Kind::Jitter(Box::new((jitter, random))), ..Line::constant(delay, end) }
@@ -102,6 +109,7 @@ impl Line {
     fn exit_of(&mut self, bytes: u32, now: Time) -> Time {
         let (exit, reorder) = match &mut self.kind {
             Kind::Constant | Kind::InOrder => (now + self.delay, false),
+            Kind::Changing => (now + self.delay, true),
             Kind::Access(serializer) => (now.max(self.last_exit) + serializer.transmit(bytes), false),
             Kind::Jitter(drawn) => {
                 let (jitter, random) = &mut **drawn;
@@ -136,6 +144,18 @@ impl Lines {
     pub fn hold(&mut self, line: usize, until: Time) {
         let line = &mut self.lines[line];
         line.last_exit = line.last_exit.max(until + line.delay);
+    }
+
+    /// Packets that enter `line` from now on have this delay and jitter. A jitter that has begun goes on with its random
+    /// numbers, and `fresh` makes those of one that begins.
+    pub fn change(&mut self, line: usize, delay: Span, jitter: Option<Jitter>, fresh: impl FnOnce() -> Stream) {
+        let line = &mut self.lines[line];
+        line.delay = delay;
+        let Some(jitter) = jitter else { return };
+        match &mut line.kind {
+            Kind::Jitter(drawn) => drawn.0 = jitter,
+            kind => *kind = Kind::Jitter(Box::new((jitter, fresh()))),
+        }
     }
 
     /// Packets under way.
@@ -305,6 +325,23 @@ mod tests {
     #[test]
     fn a_line_fits_into_a_cache_line() {
         assert_eq!(size_of::<Line>(), 64);
+    }
+
+    #[test]
+    fn packets_overtake_where_a_line_becomes_shorter() {
+        let mut lines = Lines::new(vec![Line::changing(Span::from_nanos(300), LineEnd::Endpoint)]);
+        let no_stream = || unreachable!("no jitter begins");
+        assert!(lines.push(0, &packet(0), Time::ZERO));
+        lines.change(0, Span::from_nanos(100), None, no_stream);
+        assert!(lines.push(0, &packet(1), Time::from_nanos(150)));
+        assert!(!lines.push(0, &packet(2), Time::from_nanos(250)));
+        lines.change(0, Span::from_nanos(400), None, no_stream);
+        assert!(!lines.push(0, &packet(3), Time::from_nanos(250)));
+        let arrivals = [(1, 250), (0, 300), (2, 350), (3, 650)];
+        for (number, time) in arrivals {
+            assert_eq!((lines.first(0).body.number, lines.next_time(0).as_nanos()), (number, time));
+            lines.remove_first(0);
+        }
     }
 
     proptest! {

@@ -28,6 +28,14 @@ impl Tokens {
         Tokens { bits_per_second: i128::from(bucket.rate.bits_per_second()), full, level: full, at: Time::ZERO }
     }
 
+    /// The same as another bucket. What it holds it keeps in time, as Linux does (`htb_change_class` sets no tokens, which
+    /// are in ns): a debt is paid when it would have been.
+    pub fn change(&mut self, bucket: Bucket, now: Time) {
+        self.fill(now);
+        let before = std::mem::replace(self, Tokens { at: now, ..Tokens::new(bucket) });
+        self.level = (before.level * self.bits_per_second / before.bits_per_second).min(self.full);
+    }
+
     fn fill(&mut self, now: Time) {
         let come = i128::from(now.since(self.at).as_nanos()) * self.bits_per_second;
         self.level = (self.level + come).min(self.full);
@@ -99,6 +107,20 @@ mod tests {
         assert_eq!(shaper.free_at(millis(50)), millis(50));
         shaper.spend(100, millis(50));
         assert_eq!(shaper.free_at(millis(60)), millis(150));
+    }
+
+    #[test]
+    fn a_changed_bucket_keeps_its_time() {
+        let bucket = |rate, burst_bytes| Bucket { rate: Rate::from_bits_per_second(rate).unwrap(), burst_bytes };
+        let mut shaper = byte_each_ms(250);
+        shaper.spend(300, millis(0));
+        // 50 ms of debt, of which 20 are over; at twice the rate it is paid no earlier.
+        shaper.change(bucket(16_000, 250), millis(20));
+        assert_eq!(shaper.free_at(millis(20)), millis(50));
+        // A bucket that becomes smaller overflows.
+        shaper.change(bucket(16_000, 10), millis(9_000));
+        shaper.spend(30, millis(9_000));
+        assert_eq!(shaper.free_at(millis(9_000)), millis(9_010));
     }
 
     proptest! {

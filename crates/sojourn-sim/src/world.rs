@@ -18,8 +18,10 @@ use crate::line::{LineEnd, Lines};
 use crate::link::Link;
 use crate::phases::Phases;
 use crate::series::Recorder;
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
+use sojourn_scenario::Direction;
 use sojourn_transport::SegmentKind;
+use std::collections::HashMap;
 
 /// Everything that exists in a run.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub struct World {
     pub links: Vec<Link>,
     /// All delay lines.
     pub lines: Lines,
+    /// Those that flows take after a change: by where packets travel, and how long.
+    pub routes: HashMap<(Direction, Span), usize>,
     /// All connections of all flows.
     pub flows: Vec<Flow>,
     /// The instruments of each group.

@@ -201,7 +201,7 @@ def _holds_under(name: str) -> tuple[bool, str]:
 
 def of_traffic(name: str, **changes: Any) -> Scenario:
     """Return two flows of a kind of traffic over CUBIC, alone on the link from the start."""
-    group = {"control": "cubic", "flows": 2, "traffic": name}
+    group = {"control": "cubic", "flows": 2, "traffic": name, "start": "0 s"}
     return lab(droptail(50), {"a": {**group, **changes.pop("group", {})}}, **{"warmup": "0 s", **changes})
 
 

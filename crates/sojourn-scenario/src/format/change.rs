@@ -7,21 +7,23 @@ use sojourn_core::Span;
 use sojourn_core::registry::Kind;
 
 /// What of a link can change.
-const OF_LINK: &[&str] = &["rate", "trace", "loss", "queue"];
+const OF_LINK: &[&str] = &["rate", "trace", "delay", "jitter", "loss", "policer", "shaper", "queue"];
 
 static OF_BOTTLENECK: Part = Part { of: &BOTTLENECK, keys: OF_LINK, listed: false };
 static OF_REVERSE: Part = Part { of: &REVERSE, keys: OF_LINK, listed: false };
 static OF_HOP: Part = Part { of: &HOP, keys: OF_LINK, listed: true };
-static OF_GROUP: Part = Part { of: &GROUP, keys: &["control"], listed: true };
+static OF_GROUP: Part = Part { of: &GROUP, keys: &["control", "rtt"], listed: true };
 
 pub(super) static CHANGE: Section = Section {
     name: "change",
     description: "What a change does not name stays as it is. A `queue` without \
-                  `kind` keeps the other parameters of the present one. A queue of the same kind is changed as by `tc qdisc \
+                  `kind`, a `policer` and a `shaper` keep the other parameters of the present one. A queue of the same kind is changed as by `tc qdisc \
                   change`: `droptail`, `codel`, `cobalt`, `pie`, `fq_codel`, `fq_pie` and `cake` keep their packets. Any other \
                   queue is replaced as by `tc qdisc replace`, and what waits is dropped. What a queue has worked out from the \
-                  link's rate it works out again only where the change names it. A control takes parameters and keeps its window. \
-                  Flows join and leave by `start` and `stop` of their group.",
+                  link's rate it works out again only where the change names it. Where a `delay` or an `rtt` becomes shorter, \
+                  packets overtake those that are under way, as when a route changes; requests of `video` keep the delay of the \
+                  start. A changed `policer` is full again and a changed `shaper` keeps its tokens, counted in time, both as tc's. \
+                  A control takes parameters and keeps its window. Flows join and leave by `start` and `stop` of their group.",
     own: &[
         Key {
             name: "name",

@@ -23,7 +23,7 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         lists(group, &path, reporter);
         hosts(group, &path, reporter);
         bursts(group, &path, reporter);
-        times(scenario.span("duration"), group, &path, reporter);
+        times(scenario, group, &path, reporter);
         direction(scenario, group, &path, reporter);
         entrance(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
@@ -146,8 +146,9 @@ pub(super) fn moments(group: &Fields, key: &str) -> Option<(Span, Span)> {
     Some((spans.clone().min()?, spans.max()?))
 }
 
-fn times(duration: Option<Span>, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let (Some(duration), Some((_, last))) = (duration, moments(group, "start")) else { return };
+fn times(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let last = moments(group, "start").map(|(_, last)| last).or_else(|| build::last_unsaid_start(scenario));
+    let (Some(duration), Some(last)) = (scenario.span("duration"), last) else { return };
     if last >= duration {
         let found = Fault::new(format!("\"{last}\" with a duration of {duration}"));
         reporter.error(group.origin_of("start"), &join(path, "start"), found, "times before the end of the run");

@@ -195,3 +195,83 @@ fn classes_of_replaced_queues_stay_in_the_record() {
     let departures: u64 = classes.values().map(|class| class.departures).sum();
     assert_eq!(departures, run(&scenario).bottleneck.departures);
 }
+
+/// One datagram of 1250 B each 100 ms, one way: 1 ms of transmission, the link's delay and half of the RTT.
+#[test]
+fn a_path_becomes_longer_and_shorter() {
+    let scenario = dumbbell(
+        "10 s",
+        "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+         [[change]]\nat = \"2 s\"\nbottleneck.delay = \"50 ms\"\n\
+         [[change]]\nat = \"4 s\"\nbottleneck.delay = \"0 s\"\n\
+         [[change]]\nat = \"6 s\"\ngroup = [{ name = \"cbr\", rtt = \"61 ms\" }]\n\
+         [[change]]\nat = \"8 s\"\ngroup = [{ name = \"cbr\", rtt = \"20 ms\" }]\n",
+        &["name = \"cbr\"\nrtt = \"20 ms\"\ntraffic = { kind = \"cbr\", rate = \"100 kbit/s\", packet = \"1250 B\" }"],
+    );
+    let flows = series(&scenario, 500).flows;
+    let at = |time_s: f64| {
+        let row = flows.time_s.iter().position(|&time| time == time_s).expect("bins begin at multiples of 0.5 s");
+        flows.one_way_delay_ms[row]
+    };
+    for (time_s, expected) in [(0.5, 21.0), (2.5, 61.0), (4.5, 11.0), (6.5, 31.5), (8.5, 11.0)] {
+        assert!((at(time_s) - expected).abs() < 1e-9, "{} ms at {time_s} s, not {expected}", at(time_s));
+    }
+    let written = Scenario::parse(&scenario.to_toml(), None, &Base::Nowhere, &[]).expect("what is written can be read");
+    assert_eq!(text(&run(&written.scenario)), text(&run(&scenario)));
+}
+
+/// A jitter that a change names at its old value changes nothing; one that begins does, and one of nothing ends it.
+#[test]
+fn a_jitter_begins_and_ends() {
+    let with = |more: &str, change: &str| {
+        let changes = ["3 s", "6 s"].iter().zip(change.split('|'));
+        let changes: String = changes
+            .filter(|(_, jitter)| !jitter.is_empty())
+            .map(|(at, jitter)| format!("[[change]]\nat = \"{at}\"\nbottleneck.jitter = \"{jitter}\"\n"))
+            .collect();
+        let bottleneck = format!("rate = \"10 Mbit/s\"\n{more}\n{changes}");
+        let cbr =
+            "name = \"cbr\"\nrtt = \"20 ms\"\ntraffic = { kind = \"cbr\", rate = \"1 Mbit/s\", packet = \"1250 B\" }";
+        dumbbell("9 s", &bottleneck, &[cbr])
+    };
+    let always = with("jitter = \"4 ms\"", "");
+    assert_eq!(text(&run(&with("jitter = \"4 ms\"", "4 ms|4 ms"))), text(&run(&always)));
+    let flows = series(&with("", "4 ms|0 s"), 1000).flows;
+    let mean = |time_s: f64| flows.one_way_delay_ms[flows.time_s.iter().position(|&time| time == time_s).unwrap()];
+    let means = [1.0, 4.0, 7.0].map(mean);
+    assert_eq!([means[0], means[2]], [11.0, 11.0]);
+    assert!((means[1] - 13.0).abs() < 0.4, "{} ms beside jitter of 2 ms on average", means[1]);
+}
+
+/// Of 8 Mbit/s a policer lets pass its rate, whatever that is; a bucket of 5 kB is full at each change.
+#[test]
+fn a_policer_changes() {
+    let cbr = "name = \"cbr\"\nrtt = \"20 ms\"\ntraffic = { kind = \"cbr\", rate = \"8 Mbit/s\", packet = \"1000 B\" }";
+    let bottleneck = "rate = \"10 Mbit/s\"\n\
+         [[change]]\nat = \"2 s\"\nbottleneck.policer = { rate = \"2 Mbit/s\", burst = \"5 kB\" }\n\
+         [[change]]\nat = \"4 s\"\nbottleneck.policer.rate = \"4 Mbit/s\"\n\
+         [[change]]\nat = \"6 s\"\nbottleneck.policer.rate = \"1 Gbit/s\"\n";
+    let scenario = dumbbell("8 s", bottleneck, &[cbr]);
+    let packets: Vec<u64> = series(&scenario, 2000).queues.sent_bytes.iter().map(|bytes| bytes / 1000).collect();
+    for (packets, expected) in packets.into_iter().zip([2000, 500 + 5, 1000 + 5, 2000]) {
+        assert!(packets.abs_diff(expected) <= 1, "{packets} of 2000 packets pass, not {expected}");
+    }
+}
+
+/// The link sends as its shaper allows; what waits for tokens is sent at once where a change makes it go.
+#[test]
+fn a_shaper_changes() {
+    let shaped = |rate: &str| format!("bottleneck.shaper = {{ rate = \"{rate}\", burst = \"3 kB\" }}");
+    let changes = [("2 s", "5 Mbit/s"), ("4 s", "100 kbit/s"), ("6 s", "8 Mbit/s")]
+        .map(|(at, rate)| format!("at = \"{at}\"\n{}", shaped(rate)));
+    let scenario = changing("\"droptail\"", &changes.each_ref().map(String::as_str));
+    for (from, to, rate) in [(1.0, 2.0, 10.0), (2.5, 4.0, 5.0), (7.0, 10.0, 8.0)] {
+        let found = mbps(&scenario, from, to);
+        assert!((found / rate - 1.0).abs() < 0.02, "{found} Mbit/s from {from} s, not {rate}");
+    }
+    let slow = mbps(&scenario, 4.5, 6.0);
+    assert!((slow / 0.1 - 1.0).abs() < 0.1, "{slow} Mbit/s");
+    // A packet of 1500 B is a debt of 120 ms at 100 kbit/s, and of as long at any other rate.
+    let first = mbps(&scenario, 6.0, 6.2);
+    assert!((0.5..8.0).contains(&first), "{first} Mbit/s");
+}

@@ -184,7 +184,7 @@ fn an_access_link_spaces_packets() {
         "1 s",
         "rate = \"100 Mbit/s\"",
         &["name = \"a\"\ncontrol = \"newreno\"\nflows = 2\nrtt = \"20 ms\"\naccess_rate = \"10 Mbit/s\"\n\
-           transport = { handshake = false }\ntraffic = { kind = \"bulk\", size = \"14480 B\" }"],
+           start = \"0 s\"\ntransport = { handshake = false }\ntraffic = { kind = \"bulk\", size = \"14480 B\" }"],
     ));
     // The second flow has an access link of its own; its last packet waits for the first one's.
     close(group(&record, "a").fct_ms.unwrap().mean.unwrap(), 22.12 + 0.06, 1e-9);

@@ -100,7 +100,7 @@ fn talk_spurts() {
 /// What happens to a call does not depend on what is measured, nor on a call beside it that shares no queue.
 #[test]
 fn a_call_keeps_its_random_numbers() {
-    let spurts = call(", talk = \"1 s\", pause = \"1 s\"");
+    let spurts = call(", talk = \"1 s\", pause = \"1 s\"") + "\nstart = \"0 s\"";
     let alone = run(&dumbbell("20 s", FAST, &[&spurts]));
     let other = "name = \"other\"\nrtt = \"40 ms\"\ntraffic = { kind = \"on-off\" }\ncontrol = \"newreno\"\n\
                  transport = { receive_window = \"2 packets\" }";

@@ -108,7 +108,7 @@ def lines(made: Step, how: How, paths: Sequence[Path]) -> dict[str, list[str]]:
         # A TBF that is changed gives a FIFO inside its own limit.
         router.append(in_place)
     behind = []
-    if "loss" in made.named or ("rate" in made.named and how.shaper == "device"):
+    if made.named & {"delay", "jitter", "loss"} or ("rate" in made.named and how.shaper == "device"):
         wire_bps = after.facts.rate_bps if how.shaper == "device" else None
         behind = shaping.other_delays("delay1" if far else "delay0", after.table, paths, wire_bps, far=far)
     return {"rtr": router, "delay": behind}

@@ -105,6 +105,7 @@ def _steps(
     for number, (path, change) in enumerate(_changes(scenario)):
         for key in states.keys() & change.keys():
             part, before = change[key], states[key]
+            refusals += _strangers(part, f"{path}.{key}.", _LINK_KEYS)
             kept = {name: value for name, value in before.table.items() if not ("trace" in part and name == "rate")}
             link = _link({**kept, **part}, f"{path}.{key}", packet_bytes)
             if isinstance(link, list):
@@ -142,10 +143,10 @@ def check_sockets(scenario: Mapping[str, Any]) -> None:
 
 
 def _of_groups(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
-    """Refuse changes of controls: a kernel has one set of parameters for all connections."""
+    """Refuse changes of groups: a kernel has one set of parameters for all connections, and one path for each."""
     for path, change in _changes(scenario):
         if "group" in change:
-            found = "other parameters of a running control"
+            found = "another control or round-trip time of running flows"
             yield Refusal(f"{path}.group", found, "changes of bottleneck and reverse", who="the testbed")
 
 
