@@ -35,7 +35,7 @@ _TRANSFERS = {
 
 
 def flow(kind: str, traffic: dict[str, Any], *, direction: str = "reverse") -> dict[str, Any]:
-    control = {"tcp": None, "cbr": None, "udp": {"kind": "newreno"}}[kind]
+    control = {"tcp": None, "cbr": None, "udp": {"kind": "newreno"}, "utp": {"kind": "libutp"}}[kind]
     return {
         "kind": kind,
         "direction": direction,
@@ -197,12 +197,36 @@ def disorder(local: str, agent: str, port: int, seen: list[int], place: int) -> 
                     seen[place] += len(data)
 
 
+def careless(local: str, agent: str, port: int, seen: list[int], place: int) -> None:
+    """Be a uTP receiver (BEP 29) that says of every packet that it never waited, and of some yet to be sent that they came."""
+    head = struct.Struct(">BBHIIIHH")
+    data, state, syn = 0, 2, 4
+    ahead = 8
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
+        link.bind((local, port))
+        link.settimeout(30)
+        connection = 0
+        with suppress(OSError):
+            while True:
+                packet, sender = link.recvfrom(2048)
+                seen[place] += len(packet)
+                word, _, number, _, _, _, sequence, _ = head.unpack_from(packet)
+                if word >> 4 == syn:
+                    connection = number
+                elif word >> 4 != data:
+                    continue
+                for acknowledged in (sequence, sequence + ahead):
+                    answer_to = head.pack(state << 4 | 1, 0, connection, 0, 1, 1 << 30, 1, acknowledged & 0xFFFF)
+                    link.sendto(answer_to, sender)
+
+
 KINDS: dict[str, tuple[list[dict[str, Any]], Callable[..., None]]] = {
     "transfers": ([flow("tcp", _TRANSFERS)] * FLOWS, transfers),
     "liar": ([flow("tcp", _TRANSFERS)] * FLOWS, liar),
     "staller": ([flow("tcp", _BULK)] * FLOWS, staller),
     "small": ([flow("tcp", _BULK)] * FLOWS, small),
     "flood": ([flow("tcp", _BULK, direction="forward")] * FLOWS, flood_tcp),
+    "careless": ([flow("utp", _BULK)] * FLOWS, careless),
     "disorder": ([flow("udp", _BULK, direction="forward")] * FLOWS, disorder),
 }
 

@@ -3,8 +3,11 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,11 +17,13 @@ import pytest
 from tests.conftest import PATIENCE_S
 
 from sojourn.worlds.hosts.budget import burst_bytes
+from sojourn.worlds.linux.utp import missing
 
 ROOT = Path(__file__).parents[1]
 ASKING, AGENT, PORT = "10.7.1.1", "10.7.1.2", 5340
 RATE_BPS = 1_000_000
 SECONDS = 6
+STOPPED_S = 1.5
 
 
 def why_not() -> str | None:
@@ -74,7 +79,8 @@ def secret(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def serving(name: str, secret: Path) -> Iterator[None]:
+def serving(name: str, secret: Path) -> Iterator[int]:
+    """Serve as an agent; its process."""
     agent = inside(
         name,
         *("sojourn", "agent", "--listen", AGENT, "--secret-file", secret, "--max-rate", f"{RATE_BPS} bit/s"),
@@ -83,11 +89,28 @@ def serving(name: str, secret: Path) -> Iterator[None]:
     assert agent.stderr is not None
     try:
         assert "listening" in agent.stderr.readline()
-        yield
+        yield agent.pid
     finally:
         with suppress(ProcessLookupError):
             agent.terminate()
         agent.communicate(timeout=PATIENCE_S)
+
+
+def processes(pid: int) -> list[int]:
+    """Return a process and all that it has started."""
+    files = list(Path(f"/proc/{pid}/task").glob("*/children"))
+    return [pid, *(one for file in files for child in file.read_text().split() for one in processes(int(child)))]
+
+
+def stopped_meanwhile(pid: int, after_s: float, stopped: list[int]) -> None:
+    """Stop a process and its children for a while: all that they do has missed its time then."""
+    time.sleep(after_s)
+    stopped += processes(pid)
+    for number, wait_s in ((signal.SIGSTOP, STOPPED_S), (signal.SIGCONT, 0.0)):
+        for one in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(one, number)
+        time.sleep(wait_s)
 
 
 def measured(name: str, *words: object) -> tuple[dict[str, Any], str]:
@@ -107,7 +130,10 @@ def most_bytes() -> int:
     return RATE_BPS // 8 + burst_bytes(RATE_BPS)
 
 
-@pytest.mark.parametrize("kind", ["transfers", "liar", "staller", "small", "flood", "disorder"])
+WITH_LIBUTP = pytest.param("careless", marks=pytest.mark.skipif(bool(missing()), reason="libutp is not built"))
+
+
+@pytest.mark.parametrize("kind", ["transfers", "liar", "staller", "small", "flood", "disorder", WITH_LIBUTP])
 def test_a_hostile_peer_gets_no_more_than_the_limit_and_one_burst(
     names: tuple[str, str], secret: Path, kind: str
 ) -> None:
@@ -157,3 +183,23 @@ def test_an_unmodified_peer_gets_it_and_no_more_both_ways(names: tuple[str, str]
         # Nobody starves: who would send more than there is shares it.
         assert all(groups[f"{name}-{way}"]["goodput_mbps"] > 0.01 for name, _ in GROUPS), groups
         assert sum(groups[f"{name}-{way}"]["goodput_mbps"] for name, _ in GROUPS) > 0.5 * RATE_BPS / 1e6
+
+
+def test_an_agent_that_was_stopped_sends_nothing_it_has_missed_at_once(
+    names: tuple[str, str], secret: Path, tmp_path: Path
+) -> None:
+    # TCP, transfers and own transports over UDP; datagrams alone are in test_testbed_stopped.py.
+    (tmp_path / "lab.toml").write_text(lab())
+    peer = ("--backend", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
+    stopped: list[int] = []
+    with serving(names[1], secret) as pid:
+        stopping = threading.Thread(target=stopped_meanwhile, args=(pid, 6.0, stopped))
+        stopping.start()
+        seen, out = measured(names[0], "sojourn", "run", tmp_path / "lab.toml", *peer)
+        stopping.join()
+    groups = json.loads(out)["runs"][0]["groups"]
+    assert len(stopped) > 1, "the agent had a process that sent"
+    # The kernel goes on for a while with what its sockets hold.
+    assert seen["from"]["silent_s"] > STOPPED_S / 3, "it was stopped while it sent"
+    assert 0 < seen["from"]["most"] <= most_bytes()
+    assert all(groups[f"{name}-reverse"]["goodput_mbps"] > 0.01 for name, _ in GROUPS), groups
