@@ -198,7 +198,7 @@ def disorder(local: str, agent: str, port: int, seen: list[int], place: int) -> 
 
 
 def careless(local: str, agent: str, port: int, seen: list[int], place: int) -> None:
-    """Be a uTP receiver (BEP 29) that says of every packet that it never waited, and of some yet to be sent that they came."""
+    """Be a uTP receiver (BEP 29) that says that no packet ever waited, and that some came which are yet to be sent."""
     head = struct.Struct(">BBHIIIHH")
     data, state, syn = 0, 2, 4
     ahead = 8
