@@ -90,6 +90,24 @@ EXAMPLES: dict[str, tuple[dict[str, Any], shaping.Shaper]] = {
         },
         "device",
     ),
+    "further-links": (
+        {
+            "reverse": {"rate": "3 Mbit/s", "queue": PFIFO},
+            "hop": [
+                {"name": "gateway", "at": "before", "rate": "3 Mbit/s", "queue": {"kind": "codel", "preset": "linux"}},
+                {
+                    "name": "up",
+                    "at": "after",
+                    "direction": "reverse",
+                    "rate": "1 Mbit/s",
+                    "delay": "2 ms",
+                    "queue": PFIFO,
+                },
+            ],
+            "change": [{"at": "2 s", "hop": [{"name": "gateway", "rate": "2 Mbit/s", "loss": 0.1}]}],
+        },
+        "htb",
+    ),
     "padding": ({"group": [TCP, padding(burst=100, every="1 s")]}, "htb"),
     "rough": (
         {"bottleneck": {"delay": "5 ms", "loss": 0.01, "jitter": {"kind": "uniform", "max": "4 ms"}, "queue": PFIFO}},
@@ -149,7 +167,18 @@ REFUSED = {
     "bottleneck.medium": {"bottleneck": {"medium": "docsis", "queue": PFIFO}},
     "bottleneck.trace": {"bottleneck": {"rate": None, "trace": "ready:synthetic-lte", "queue": PFIFO}},
     "bottleneck.framing": {"bottleneck": {"framing": "ethernet", "queue": PFIFO}},
-    "hop": {"hop": [{"name": "gateway", "rate": "9 Mbit/s", "at": "before", "queue": PFIFO}]},
+    "hop": {"hop": [{"name": f"h{number}", "rate": "9 Mbit/s", "at": "before", "queue": PFIFO} for number in range(9)]},
+    "hop.gateway.shaper": {
+        "hop": [
+            {
+                "name": "gateway",
+                "rate": "9 Mbit/s",
+                "at": "before",
+                "queue": PFIFO,
+                "shaper": {"rate": "8 Mbit/s", "burst": "3 kB"},
+            }
+        ]
+    },
     "phase": {"phase": [{"name": "early", "from": "1 s", "to": "2 s"}]},
     "group.tcp.control.halve": {"group": [{**TCP, "control": {"kind": "newreno", "preset": "rfc"}}]},
     "group.tcp.transport.min_rto": {"group": [{**TCP, "transport": "rfc"}]},

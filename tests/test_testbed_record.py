@@ -191,7 +191,9 @@ def test_what_a_link_can_send_follows_its_changes() -> None:
     faster = scenario(change=[{"at": "400 ms", "bottleneck": {"rate": "240 kbit/s"}}])
     fit = plan.job(faster, 1, HOW).fit
     assert fit is not None
-    bits = idle.sendable(rates_bps(fit.link.rate_bps, fit.steps, "bottleneck"))(np.array([-0.1, 0.0, 0.4, 1.0]))
+    bits = idle.sendable(rates_bps(fit.links["bottleneck"].facts.rate_bps, fit.steps, "bottleneck"))(
+        np.array([-0.1, 0.0, 0.4, 1.0])
+    )
     assert bits.tolist() == pytest.approx([-12e3, 0, 48e3, 48e3 + 144e3])
 
 

@@ -235,6 +235,66 @@ def test_a_shorter_way_is_overtaken_on_as_in_the_simulation(virtual: str) -> Non
     assert np.subtract(when, at) == pytest.approx(6e6, abs=1e6)
 
 
+def further(name: str, rate: str, limit: int, **keys: Any) -> dict[str, Any]:
+    return {"name": name, **link("droptail", limit=f"{limit} packets"), "rate": rate, **keys}
+
+
+@pytest.mark.testbed
+def test_further_links_do_to_packets_what_is_simulated(virtual: str) -> None:
+    """Trains of 30 packets each way cross three links with other rates and room for other numbers of packets."""
+    train = {"kind": "train", "count": 30, "every": "1 s", "repeat": 2}
+    groups = [{"name": way, "rtt": "20 ms", "traffic": train, "direction": way} for way in ("forward", "reverse")]
+    hops = [
+        further("gateway", "4 Mbit/s", 10, at="before"),
+        further("far", "1 Mbit/s", 9, at="after", delay="7 ms"),
+        further("uplink", "4 Mbit/s", 12, at="before", direction="reverse"),
+        further("near", "1500 kbit/s", 6, at="after", direction="reverse"),
+    ]
+    mains = {"bottleneck": link("droptail", limit="5 packets"), "reverse": link("droptail", limit="8 packets")}
+    given = scenario(**mains, hop=hops, duration="3 s", group=groups)
+    seen: list[dict[str, Any]] = []
+    for how in ({"backend": "linux", "kernel": virtual}, {}):
+        result = given.run(packets=True, **how)
+        rows = [row for row in result.packets.to_pylist() if row["event"] == "receive" and row["group"] == "forward"]
+        record = result.runs[0]
+        passed = {name: record.hops[name].departures for name in ("uplink", "near")}
+        delivered = {name: round(group.goodput_mbps, 9) for name, group in record.groups.items()}
+        drops = {name: record.hops[name].drops for name in ("gateway", "far", "uplink", "near")}
+        seen.append({"packets": [row["seq"] for row in rows], "passed": passed, "delivered": delivered, "drops": drops})
+    assert seen[0] == seen[1]
+    assert seen[1]["packets"] == [*range(11), *range(30, 41)]
+    assert seen[1]["drops"] == {"gateway": 38, "far": 0, "uplink": 34, "near": 0}
+
+
+@pytest.mark.testbed
+def test_a_shaped_gateway_before_a_modem_is_what_is_simulated(virtual: str) -> None:
+    """The queue is where the path is narrow: in the gateway, and after a change in the modem behind it."""
+    gateway = {"name": "gateway", "at": "before", **link("codel"), "rate": "3 Mbit/s"}
+    modem = {**link("droptail", limit="60 packets"), "rate": "4 Mbit/s"}
+    slower = {"at": "20 s", "bottleneck": {"rate": "2 Mbit/s"}}
+    faster = {"at": "40 s", "bottleneck": {"rate": "4 Mbit/s"}, "hop": [{"name": "gateway", "rate": "1500 kbit/s"}]}
+    given = scenario(duration="60 s", bottleneck=modem, hop=[gateway], group=[TCP], change=[slower, faster])
+    means_ms: list[list[float]] = []
+    mbps = []
+    for how in ({"backend": "linux", "kernel": virtual}, {}):
+        result = given.run(**how)
+        mbps.append(result.runs[0].groups.tcp.goodput_mbps)
+        rows = [row for row in result.queue.to_pylist() if row["departures"]]
+        parts = [(name, start) for name in ("gateway", "bottleneck") for start in (0, 20, 40)]
+        of_parts = [
+            [row["queue_ms"] for row in rows if row["link"] == name and start + 5 <= row["time_s"] < start + 20]
+            for name, start in parts
+        ]
+        means_ms.append([float(np.mean(of_part)) for of_part in of_parts])
+    assert mbps[0] == pytest.approx(mbps[1], rel=0.03)
+    # Where CoDel is, the delay is a matter of few drops.
+    assert means_ms[0] == pytest.approx(means_ms[1], rel=0.1, abs=6)
+    gateway_ms, modem_ms = means_ms[1][:3], means_ms[1][3:]
+    assert gateway_ms[0] > modem_ms[0]
+    assert gateway_ms[1] < modem_ms[1] / 10
+    assert gateway_ms[2] > modem_ms[2]
+
+
 BIG, SMALL_BYTES = "57920 B", "1448 B"
 
 

@@ -16,14 +16,12 @@ static OF_GROUP: Part = Part { of: &GROUP, keys: &["control", "rtt"], listed: tr
 
 pub(super) static CHANGE: Section = Section {
     name: "change",
-    description: "What a change does not name stays as it is. A `queue` without \
-                  `kind`, a `policer` and a `shaper` keep the other parameters of the present one. A queue of the same kind is changed as by `tc qdisc \
-                  change`: `droptail`, `codel`, `cobalt`, `pie`, `fq_codel`, `fq_pie` and `cake` keep their packets. Any other \
-                  queue is replaced as by `tc qdisc replace`, and what waits is dropped. What a queue has worked out from the \
-                  link's rate it works out again only where the change names it. Where a `delay` or an `rtt` becomes shorter, \
-                  packets overtake those that are under way, as when a route changes; requests of `video` keep the delay of the \
-                  start. A changed `policer` is full again and a changed `shaper` keeps its tokens, counted in time, both as tc's. \
-                  A control takes parameters and keeps its window. Flows join and leave by `start` and `stop` of their group.",
+    description: "What a change does not name stays as it is. A `queue` without `kind`, a `policer` and a `shaper` keep the other \
+                  parameters of the present one. A queue of the same kind is changed as by `tc qdisc change`: `droptail`, \
+                  `codel`, `cobalt`, `pie`, `fq_codel`, `fq_pie` and `cake` keep their packets. Any other queue is replaced as \
+                  by `tc qdisc replace`, and what waits is dropped. What a queue has worked out from the link's rate it works \
+                  out again only where the change names it. Packets overtake others where a `delay` or an `rtt` becomes \
+                  shorter. A control takes parameters and keeps its window. Flows join and leave by `start` and `stop`.",
     own: &[
         Key {
             name: "name",

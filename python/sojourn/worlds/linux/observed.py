@@ -13,14 +13,10 @@ from sojourn.record import Record
 from sojourn.worlds.linux import idle
 from sojourn.worlds.linux.crossing import Crossing, crossing
 from sojourn.worlds.linux.errors import JobError
-from sojourn.worlds.linux.plan import PROBE, RECEIVED, SENT, Job
-from sojourn.worlds.linux.plan.changes import rates_bps
-from sojourn.worlds.linux.plan.express import Expressed, LinkFacts
+from sojourn.worlds.linux.plan import PROBE, RECEIVED, SENT, Job, topology
+from sojourn.worlds.linux.plan.changes import State, rates_bps
 from sojourn.worlds.linux.plan.flows import Flow
 from sojourn.worlds.linux.plan.shaping import shapes_itself
-
-NEAR, FAR = "10.0.0.0/9", "10.128.0.0/9"
-_SIDES = {"bottleneck": ("before", "after", FAR), "reverse": ("reverse_before", "reverse_after", NEAR)}
 
 
 @dataclass(frozen=True)
@@ -44,13 +40,9 @@ class Observed:
                 f"the capture missed {lost} packets: this machine is too slow for this rate in real time. "
                 "The kernel uml-virtual has time for every packet"
             )
-        crossings = {
-            key: crossing(folder / f"{before}.pkts", folder / f"{after}.pkts", _network(side))
-            for key, (before, after, side) in _SIDES.items()
-            if key in report.queues
-        }
+        crossings = {link: _crossed(folder, place) for link, place in job.places.items()}
         sent, received = (folder / f"{name}.pkts" for _, _, name in (SENT, RECEIVED))
-        ends = _of_flows(job, crossing(sent, received, _network(FAR))) if sent.exists() else None
+        ends = _of_flows(job, crossing(sent, received, _network(topology.FAR))) if sent.exists() else None
         return cls(job, report, crossings, ends).checked()
 
     def checked(self) -> "Observed":
@@ -64,20 +56,18 @@ class Observed:
                 raise JobError(f"the link {link} {missing}")
         return self
 
-    def _facts(self, link: str) -> tuple[LinkFacts, Expressed]:
-        fit = self.job.fit
-        said = fit and ((fit.link, fit.queue) if link == "bottleneck" else fit.reverse)
-        assert said, "a link that was crossed is in the plan"  # noqa: S101
-        return said
+    def _state(self, link: str) -> State:
+        assert self.job.fit, "a link that was crossed is in the plan"  # noqa: S101
+        return self.job.fit.links[link]
 
     def _is_held_back(self, link: str) -> bool:
         """Tell whether a queue may let packets wait beside an idle link: one with rates of its own."""
-        _, queue = self._facts(link)
+        queue = self._state(link).queue
         return shapes_itself(queue) or queue.name == "htb"
 
     def sendable(self, link: str) -> idle.Sendable:
         """Return what a link can send until each of some times, in bits."""
-        facts, _ = self._facts(link)
+        facts = self._state(link).facts
         steps = self.job.fit.steps if self.job.fit else ()
         return idle.sendable(rates_bps(facts.rate_bps, steps, link))
 
@@ -113,7 +103,7 @@ class Observed:
     @property
     def links(self) -> list[str]:
         """The links of the run, whether anybody stood at their queues or not."""
-        return [link for link in _SIDES if link in self.crossings or link in self.job.unseen]
+        return [*self.crossings, *self.job.unseen]
 
     @property
     def duration_s(self) -> float:
@@ -174,6 +164,11 @@ class Observed:
         quiet = rtt_ms[is_base & ~np.isnan(rtt_ms)]
         base_ms = float(quiet.min()) if len(quiet) else None
         return sent_s, rtt_ms - (np.nan if base_ms is None else base_ms), base_ms
+
+
+def _crossed(folder: Path, place: topology.Place) -> Crossing:
+    before, behind = (folder / f"{name}.pkts" for name in place.captures)
+    return crossing(before, behind, _network(place.toward))
 
 
 def _passed_bits(at: Crossing) -> float:

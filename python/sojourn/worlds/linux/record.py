@@ -28,6 +28,7 @@ def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
     """Return the record as JSON; what a kernel does not tell is null."""
     flows = [_flow(seen, flow) for flow in seen.job.flows]
     members = {group: [flow for flow in seen.job.flows if flow.group == group] for group in _groups(seen)}
+    hops = {link: _link(seen, link) for link in seen.links if link not in {"bottleneck", "reverse"}}
     document = {
         "seed": seed,
         "duration_s": seen.duration_s,
@@ -37,6 +38,7 @@ def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
         "kernel": {"name": kernel, "release": seen.report.kernel, "remarks": seen.remarks},
         "bottleneck": {**_link(seen, "bottleneck"), **_probe(seen)},
         **({"reverse": _link(seen, "reverse")} if "reverse" in seen.links else {}),
+        **({"hops": hops} if hops else {}),
         "groups": {group: _group(seen, own) for group, own in members.items()},
         "flows": flows,
         "jain_all": jain([flow["goodput_mbps"] for flow in flows]),

@@ -18,7 +18,7 @@ class Link:
         with entered(where["namespace"]):
             self._queue = Reader(where["device"], where["handle"])
             self._outside = Reader(where["device"], None)
-        with entered("delay"):
+        with entered(where["behind"]):
             self._lossy = Reader(where["lossy"], None)
         self._earlier_drops = 0
 

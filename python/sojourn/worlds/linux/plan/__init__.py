@@ -1,7 +1,7 @@
 """From a resolved scenario to a job for a kernel: pure, so that it can be read and tested without one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.worlds.linux.plan import access, changes, shaping, topology
@@ -33,6 +33,8 @@ class Job:
     """What is otherwise than the scenario says."""
     unseen: Sequence[str] = ()
     """Links at whose queues nobody stands."""
+    places: Mapping[str, topology.Place] = field(default_factory=dict)
+    """Where the others are, by their names."""
 
 
 def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1, ends: bool = False) -> Job:
@@ -42,12 +44,13 @@ def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1,
     """
     said = fit(scenario)
     all_flows = flows(scenario, seed, said.how)
+    names = topology.namespaces(scenario)
     plan = {
-        "namespaces": list(topology.NAMESPACES),
-        "links": topology.links(),
-        "sysctl": topology.settings(said.sysctl),
-        "devices": {name: list(devices) for name, devices in topology.DEVICES.items()},
-        "ip": topology.addresses(list(paths(scenario).values())),
+        "namespaces": names,
+        "links": topology.links(names),
+        "sysctl": topology.settings(names, said.sysctl),
+        "devices": topology.devices(names),
+        "ip": topology.addresses(names, list(paths(scenario).values())),
         "tc": _tc(scenario, said, how, all_flows),
         "endpoints": _endpoints(scenario, seed, all_flows, bin_s, ends=ends),
         "watched": _watched(scenario),
@@ -58,41 +61,37 @@ def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1,
         "lead_s": BASE_S,
         "bin_s": bin_s,
     }
-    return Job(plan, all_flows, said, [*said.remarks, *([] if how.exact_timers else [REAL_TIME])])
+    remarks = [*said.remarks, *([] if how.exact_timers else [REAL_TIME])]
+    return Job(plan, all_flows, said, remarks, places=topology.places(scenario))
 
 
 def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow]) -> dict[str, list[str]]:
-    all_paths = list(paths(scenario).values())
-    link, reverse = scenario["bottleneck"], scenario.get("reverse", {})
-    wire = said.link.rate_bps if how.shaper == "device" else None
-    router = shaping.bottleneck("rtr1", how, said.queue, said.link, all_flows, far=True)
-    back_wire = None
-    if said.reverse is not None:
-        back, back_queue = said.reverse
-        router += shaping.bottleneck("rtr0", how, back_queue, back, all_flows, far=False)
-        back_wire = back.rate_bps if how.shaper == "device" else None
-    full = said.link.packet_bytes
+    full = said.links["bottleneck"].facts.packet_bytes
     ends = {
         "snd": access.lines("snd0", how, all_flows, full, far=False),
         "rcv": access.lines("rcv0", how, all_flows, full, far=True),
     }
-    return {
-        **{name: lines for name, lines in ends.items() if lines},
-        "rtr": router,
-        "delay": [
-            *shaping.delays("delay1", link, all_paths, wire, far=True),
-            *shaping.delays("delay0", reverse, all_paths, back_wire, far=False),
-        ],
-    }
+    lines = {name: made for name, made in ends.items() if made}
+    places = topology.places(scenario)
+    for link, place in places.items():
+        state = said.links[link]
+        made = shaping.bottleneck(place.device, how, state.queue, state.facts, all_flows, far=place.far)
+        lines.setdefault(place.router, []).extend(made)
+    # Without a return link packets still take half of their round-trip time for the way back.
+    back = {} if "reverse" in places else {"reverse": topology.Place(False, "rtr", "delay", ("", ""))}
+    for link, place in {**places, **back}.items():
+        table, behind = changes.behind(link, said.links.get(link), how, list(paths(scenario).values()))
+        lines.setdefault(place.wire, []).extend(shaping.delays(place.behind, table, *behind, far=place.far))
+    return lines
 
 
 def _changes(scenario: Mapping[str, Any], said: Fit, how: How) -> list[dict[str, Any]]:
-    all_paths = list(paths(scenario).values())
+    all_paths, places = list(paths(scenario).values()), topology.places(scenario)
     return [
         {
             "at_s": one.at_s,
             "link": one.link,
-            "tc": changes.lines(one, how, all_paths),
+            "tc": changes.lines(one, places[one.link], how, all_paths),
             **({} if one.keeps_packets else {"handle": one.after.handle}),
         }
         for one in said.steps
@@ -110,9 +109,11 @@ def _endpoints(
     of_flows = [flow.ends(seed) for flow in all_flows]
     peer = probe(next(iter(paths(scenario).values())), scenario)
     ping = {"id": PROBE, "peer": peer, "interval_s": PROBE_INTERVAL_S, "start_s": -BASE_S}
-    captures = [("rtr0", "in", "before"), ("rtr1", "out", "after")]
-    if "reverse" in scenario:
-        captures += [("rtr1", "in", "reverse_before"), ("rtr0", "out", "reverse_after")]
+    captures: dict[str, list[dict[str, str]]] = {}
+    for place in topology.places(scenario).values():
+        before, behind = place.captures
+        both = _captures((place.entrance, "in", before), (place.device, "out", behind))
+        captures.setdefault(place.router, []).extend(both)
     return {
         "snd": {
             **run,
@@ -120,7 +121,7 @@ def _endpoints(
             "pings": [ping],
             **({"captures": _captures(SENT)} if ends else {}),
         },
-        "rtr": {**run, "captures": _captures(*captures)},
+        **{router: {**run, "captures": own} for router, own in captures.items()},
         "rcv": {
             **run,
             "flows": [other for _, other in of_flows],
@@ -137,9 +138,13 @@ def _captures(*captures: tuple[str, str, str]) -> list[dict[str, str]]:
 
 def _watched(scenario: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return where the counters of each link's queue, and of the losses behind it, are."""
-    places = {"bottleneck": ("rtr1", "delay1"), "reverse": ("rtr0", "delay0")}
     return {
-        key: {"namespace": "rtr", "device": device, "handle": shaping.QUEUE_HANDLE, "lossy": lossy}
-        for key, (device, lossy) in places.items()
-        if key in scenario
+        link: {
+            "namespace": place.router,
+            "device": place.device,
+            "handle": shaping.QUEUE_HANDLE,
+            "behind": place.wire,
+            "lossy": place.behind,
+        }
+        for link, place in topology.places(scenario).items()
     }

@@ -8,6 +8,7 @@ from sojourn.worlds.linux.plan import shaping
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
 from sojourn.worlds.linux.plan.flows import Path
 from sojourn.worlds.linux.plan.shaping import How
+from sojourn.worlds.linux.plan.topology import Place
 
 _KEEP = ("pfifo", "bfifo", "pfifo_head_drop", "codel", "pie", "fq_codel", "fq_pie", "cake")
 """What the simulator changes in place; it replaces the others, as RED of Linux drops its packets when it is changed."""
@@ -91,10 +92,21 @@ def _taken_back(before: Expressed, after: Expressed) -> list[str]:
     return [name for name, *values in _settings(before) if values and name not in told]
 
 
-def lines(made: Step, how: How, paths: Sequence[Path]) -> dict[str, list[str]]:
+def behind(
+    link: str, state: State | None, how: How, paths: Sequence[Path]
+) -> tuple[Mapping[str, Any], tuple[Sequence[Path], float | None]]:
+    """Return what a link does behind its queue: its table, the paths whose round-trip times it has, and its rate.
+
+    The rate is None where the queue's shaper has taken the time of a transmission already.
+    """
+    is_main = link in {"bottleneck", "reverse"}
+    wire_bps = state.facts.rate_bps if state is not None and how.shaper == "device" else None
+    return state.table if state is not None else {}, (paths if is_main else (), wire_bps)
+
+
+def lines(made: Step, place: Place, how: How, paths: Sequence[Path]) -> dict[str, list[str]]:
     """Return what `tc` is told in each namespace, at the time of the step."""
-    far = made.link == "bottleneck"
-    device = "rtr1" if far else "rtr0"
+    device = place.device
     after, inner = made.after, " ".join([made.after.queue.name, *made.after.queue.words])
     router = []
     if "rate" in made.named:
@@ -107,11 +119,11 @@ def lines(made: Step, how: How, paths: Sequence[Path]) -> dict[str, list[str]]:
     ):
         # A TBF that is changed gives a FIFO inside its own limit.
         router.append(in_place)
-    behind = []
+    wire = []
     if made.named & {"delay", "jitter", "loss"} or ("rate" in made.named and how.shaper == "device"):
-        wire_bps = after.facts.rate_bps if how.shaper == "device" else None
-        behind = shaping.other_delays("delay1" if far else "delay0", after.table, paths, wire_bps, far=far)
-    return {"rtr": router, "delay": behind}
+        table, others = behind(made.link, after, how, paths)
+        wire = shaping.other_delays(place.behind, table, *others, far=place.far)
+    return {place.router: router, place.wire: wire}
 
 
 def rates_bps(first_bps: float, steps: Sequence[Step], link: str) -> list[tuple[float, float]]:

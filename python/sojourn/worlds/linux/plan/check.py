@@ -13,6 +13,7 @@ from sojourn.worlds.linux.plan.changes import refusals as step_refusals
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
 from sojourn.worlds.linux.plan.flows import paths, seconds
 from sojourn.worlds.linux.plan.shaping import MAX_DELAYS
+from sojourn.worlds.linux.plan.topology import MOST_HOPS
 
 _MAX_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
@@ -23,6 +24,7 @@ _TOP_KEYS = (
     *("bottleneck", "reverse", "hop", "group", "change"),
 )
 _LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
+_HOP_KEYS = ("name", "at", "direction")
 _GROUP_KEYS = (
     *("name", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),
     *("hosts", "receiver_hosts", "clock_offset", "clock_skew_ppm"),
@@ -36,9 +38,8 @@ UDP, TCP, CBR, UTP = "udp", "tcp", "cbr", "utp"
 class Fit:
     """A scenario said to Linux."""
 
-    link: LinkFacts
-    queue: Expressed
-    reverse: tuple[LinkFacts, Expressed] | None
+    links: Mapping[str, State]
+    """Each link at the start of the run, by its name."""
     how: Mapping[str, tuple[str, Any]]
     """For each group the kind of its endpoints and what they are told of the control."""
     modules: Sequence[str]
@@ -55,24 +56,22 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
     for group in scenario["group"]:
         refusals += access.refusals(group, f"group.{group['name']}", is_tcp=endpoint_kind(group) == TCP)
     packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
-    sides = {key: _link(scenario[key], key, packet_bytes) for key in ("bottleneck", "reverse") if key in scenario}
-    said: dict[str, tuple[LinkFacts, Expressed]] = {}
-    for key, side in sides.items():
-        if isinstance(side, list):
-            refusals += side
+    said: dict[str, State] = {}
+    for name, (path, table) in _links(scenario).items():
+        link = _link(table, path, packet_bytes)
+        if isinstance(link, list):
+            refusals += link
         else:
-            said[key] = side
+            said[name] = State(table, *link)
     steps: list[Step] = []
     if not refusals:
-        states = {key: State(scenario[key], *of) for key, of in said.items()}
-        steps, refusals = _steps(scenario, states, packet_bytes)
+        steps, refusals = _steps(scenario, dict(said), packet_bytes)
     if not refusals:
         refusals = list(_one_kernel(scenario))
     if refusals:
         raise refused(refusals)
     how = {group["name"]: carried(group) for group in scenario["group"]}
-    link, queue = said["bottleneck"]
-    tops = [expressed for _, expressed in said.values()] + [one.after.queue for one in steps]
+    tops = [state.queue for state in said.values()] + [one.after.queue for one in steps]
     queues = [one for top in tops for one in (top, *(each.queue for each in top.classes))]
     controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
     named = {one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module}
@@ -81,7 +80,7 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
     sysctl = dict(
         word.split("=") for group in _of_tcp(scenario) for word in express.switches(group["transport"]).values()
     )
-    return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)), steps, sysctl)
+    return Fit(said, how, modules, list(dict.fromkeys(remarks)), steps, sysctl)
 
 
 def _of_tcp(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -103,19 +102,25 @@ def _steps(
     steps: list[Step] = []
     refusals = list(_of_groups(scenario))
     for number, (path, change) in enumerate(_changes(scenario)):
-        for key in states.keys() & change.keys():
-            part, before = change[key], states[key]
-            refusals += _strangers(part, f"{path}.{key}.", _LINK_KEYS)
+        for name, (place, part) in _links(change).items():
+            key, before = f"{path}.{place}", states[name]
+            refusals += _strangers(part, f"{key}.", (*_LINK_KEYS, "name"))
             kept = {name: value for name, value in before.table.items() if not ("trace" in part and name == "rate")}
-            link = _link({**kept, **part}, f"{path}.{key}", packet_bytes)
+            link = _link({**kept, **part}, key, packet_bytes)
             if isinstance(link, list):
                 refusals += link
                 continue
-            made = step(seconds(change["at"]), number, key, part, before, State({**kept, **part}, *link))
-            refusals += step_refusals(made, f"{path}.{key}")
+            made = step(seconds(change["at"]), number, name, part, before, State({**kept, **part}, *link))
+            refusals += step_refusals(made, key)
             steps.append(made)
-            states[key] = made.after
+            states[name] = made.after
     return steps, refusals
+
+
+def _links(table: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return the links that a scenario or a change names: by name, how the file addresses each and what it says."""
+    main = {key: (key, table[key]) for key in ("bottleneck", "reverse") if key in table}
+    return {**main, **{hop["name"]: (f"hop.{hop['name']}", hop) for hop in table.get("hop", [])}}
 
 
 def bottleneck(scenario: Mapping[str, Any]) -> tuple[LinkFacts, Expressed]:
@@ -147,7 +152,7 @@ def _of_groups(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
     for path, change in _changes(scenario):
         if "group" in change:
             found = "another control or round-trip time of running flows"
-            yield Refusal(f"{path}.group", found, "changes of bottleneck and reverse", who="the testbed")
+            yield Refusal(f"{path}.group", found, "changes of links", who="the testbed")
 
 
 def _changes(scenario: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
@@ -190,8 +195,11 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
     yield from _strangers(scenario, "", _TOP_KEYS)
     for key in ("bottleneck", "reverse"):
         yield from _strangers(scenario.get(key, {}), f"{key}.", _LINK_KEYS)
-    if "hop" in scenario:
-        yield Refusal("hop", "a further link", "the bottleneck and the return link", who="the testbed")
+    hops = scenario.get("hop", [])
+    for hop in hops:
+        yield from _strangers(hop, f"hop.{hop['name']}.", (*_LINK_KEYS, *_HOP_KEYS))
+    if len(hops) > MOST_HOPS:
+        yield Refusal("hop", f"{len(hops)} further links", f"{MOST_HOPS} at most", who="the testbed")
     by_path = paths(scenario)
     if len(by_path) > _MAX_PATHS:
         yield Refusal("group", f"{len(by_path)} paths", f"{_MAX_PATHS} at most", who="the testbed")

@@ -133,11 +133,12 @@ def delays(
 ) -> list[str]:
     """Return the lines that give a device half of each path's round-trip time, and the link's delay, jitter and loss.
 
-    `wire_bps` adds the time that a packet takes at this rate, for a link that hands packets over when they have been
-    sent rather than when their sending begins. `far` tells whether the device leads to the far addresses.
+    Without paths it is a link that has no part in their round-trip times. `wire_bps` adds the time that a packet takes
+    at this rate, for a link that hands packets over when they have been sent rather than when their sending begins.
+    `far` tells whether the device leads to the far addresses.
     """
     extra = seconds(link["delay"]) if link else 0.0
-    by_delay: dict[float, list[Path]] = {}
+    by_delay: dict[float, list[Path]] = {} if paths else {extra: []}
     for path in paths:
         by_delay.setdefault(path.rtt_s / 2 + extra, []).append(path)
     words = {delay: _netem(delay, link, wire_bps) for delay in by_delay}
