@@ -20,6 +20,8 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from tests.conftest import free_port
+
 import sojourn
 from sojourn.worlds.hosts import journal, protocol, world
 from sojourn.worlds.hosts.handshake import PEER, Exchange
@@ -161,13 +163,6 @@ def soak(seconds: float) -> list[str]:
 
 def _kind(line: str) -> str:
     return "done" if line.endswith("done\n") else "gave way" if "gave way" in line else "other"
-
-
-def free_port() -> int:
-    """Return a port, with some above it, that nobody uses."""
-    with socket.create_server((_AGENT, 0)) as probe:
-        found: int = probe.getsockname()[1]
-    return min(found, 60_000)
 
 
 def main(arguments: list[str]) -> int:
