@@ -83,6 +83,20 @@ EXAMPLES: dict[str, tuple[dict[str, Any], shaping.Shaper]] = {
     "cake-under-htb": (queue("cake"), "htb"),
     "cake-shapes": (queue("cake", bandwidth="3 Mbit/s", diffserv="diffserv4"), "htb"),
     "cake-pppoe": (queue("cake", bandwidth="3 Mbit/s", link_layer="pppoe-ptm", wash=True), "htb"),
+    "htb-in-classes": (
+        queue(
+            "htb",
+            **{
+                "class": [
+                    {"name": "house", "rate": "3 Mbit/s", "ceil": "3500 kbit/s"},
+                    {"name": "calls", "parent": "house", "dscp": ["ef"]},
+                    {"name": "usual", "parent": "house"},
+                    {"name": "low", "dscp": ["le"], "rate": "100 kbit/s"},
+                ]
+            },
+        ),
+        "htb",
+    ),
     "two-ways": (
         {
             "reverse": {"rate": "1 Mbit/s", "delay": "3 ms", "queue": PFIFO},

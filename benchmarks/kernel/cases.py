@@ -11,6 +11,17 @@ RATE_BIT_PER_S = 4_000_000
 """Of the link behind the qdisc."""
 
 
+_LETTERS = "abcde"
+
+
+def _inner(number: int) -> str:
+    return f"inner{number}"
+
+
+def _parent(number: int) -> dict[str, str]:
+    return {"parent": _inner(number)} if number else {}
+
+
 @dataclass(frozen=True)
 class Classes:
     """Classes of a qdisc: in tc numbered from 1, in a scenario by their flows."""
@@ -31,6 +42,10 @@ class Classes:
     """What tc is told of a class above all others, where there is one."""
     settings: Sequence[Mapping[str, Any]] = ()
     """What a scenario says of each class besides, where there is anything."""
+    inner: Sequence[tuple[int, str, Mapping[str, Any]]] = ()
+    """Classes in which others lie, in tc numbered from a: in which of them each lies, what tc and a scenario say."""
+    within: Sequence[int] = ()
+    """In which of them each class lies; 0 for none."""
 
     def numbers(self) -> range:
         """Return the numbers of all classes."""
@@ -39,9 +54,17 @@ class Classes:
     def calls(self) -> list[str]:
         """Return the calls of tc that make them."""
         top = [f"class add DEV parent 10: classid 10:f {self.above}"] if self.above else []
-        parent = "10:f" if self.above else "10:"
-        made = [f"class add DEV parent {parent} classid 10:{number} {text}" for number, text in enumerate(self.tc, 1)]
-        return [*top, *made, *(f"qdisc add DEV parent 10:{number} {self.leaf}" for number in self.numbers())]
+        places = ["10:f" if self.above else "10:", *(f"10:{_LETTERS[place]}" for place in range(len(self.inner)))]
+        inner = [
+            f"class add DEV parent {places[within]} classid {places[number]} {text}"
+            for number, (within, text, _) in enumerate(self.inner, 1)
+        ]
+        parents = [places[within] for within in self.within or [0] * len(self.tc)]
+        made = [
+            f"class add DEV parent {parent} classid 10:{number} {text}"
+            for number, (parent, text) in enumerate(zip(parents, self.tc, strict=True), 1)
+        ]
+        return [*top, *inner, *made, *(f"qdisc add DEV parent 10:{number} {self.leaf}" for number in self.numbers())]
 
     def tables(self) -> list[dict[str, Any]]:
         """Return the scenario's tables; the last class has what no other takes, as one must."""
@@ -52,8 +75,11 @@ class Classes:
             flows = [_group(flow) for flow, where in enumerate(self.of_flow) if where == number]
             members: dict[str, Any] = {"groups": flows} if number < max(self.of_flow) else {}
             weight = {"weight": self.weights[number - 1]} if number > self.strict and self.weights else {}
-            settings = self.settings[number - 1] if self.settings else {}
+            settings: dict[str, Any] = {**_parent(self.within[number - 1] if self.within else 0)}
+            settings |= self.settings[number - 1] if self.settings else {}
             tables.append({"name": f"class{number}", "queue": dict(self.queue), **members, **weight, **settings})
+        for number, (within, _, own) in enumerate(self.inner, 1):
+            tables.append({"name": _inner(number), **_parent(within), **own})
         if self.strict:
             shared = {**_TURNS, "class": tables[self.strict :]}
             return [*tables[: self.strict], {"name": "shared", "queue": shared}]
@@ -249,6 +275,45 @@ EXACT: list[Case] = [
             ],
         ),
         shapes=True,
+    ),
+    Case(
+        "htb in classes",
+        "htb",
+        _linux("htb"),
+        "mixed",
+        classes=Classes(
+            [1, 2, 3, 4, 2, 1],
+            "pfifo limit 60",
+            {"kind": "droptail", "limit": "60 packets"},
+            tc=[
+                "htb rate 300kbit ceil 4mbit prio 0 burst 1600 cburst 1600 quantum 1514",
+                "htb rate 500kbit ceil 4mbit prio 1 burst 1600 cburst 1600 quantum 3028",
+                "htb rate 200kbit ceil 2mbit prio 1 burst 1600 cburst 1600 quantum 1514",
+                "htb rate 700kbit ceil 4mbit prio 1 burst 1600 cburst 1600 quantum 1514",
+            ],
+            above="htb rate 4mbit burst 1600 cburst 1600",
+            settings=[
+                {"rate": "300 kbit/s", "ceil": "4 Mbit/s", "prio": 0, "quantum": 1514},
+                {"rate": "500 kbit/s", "ceil": "4 Mbit/s", "prio": 1, "quantum": 3028},
+                {"rate": "200 kbit/s", "ceil": "2 Mbit/s", "prio": 1, "quantum": 1514},
+                {"rate": "700 kbit/s", "ceil": "4 Mbit/s", "prio": 1, "quantum": 1514},
+            ],
+            inner=[
+                (
+                    0,
+                    "htb rate 1500kbit ceil 2500kbit burst 1600 cburst 1600",
+                    {"rate": "1500 kbit/s", "ceil": "2500 kbit/s"},
+                ),
+                (
+                    1,
+                    "htb rate 900kbit ceil 2mbit burst 1600 cburst 1600",
+                    {"rate": "900 kbit/s", "ceil": "2 Mbit/s"},
+                ),
+            ],
+            within=[1, 2, 2, 0],
+        ),
+        shapes=True,
+        note="in the second comparison classes lie in others, three deep below that of the link",
     ),
     Case(
         "htb ceilings",

@@ -175,6 +175,8 @@ impl PartialEq for Params {
 pub struct Class {
     /// What the user calls it.
     pub name: String,
+    /// The class in which it lies, where it lies in one.
+    pub parent: Option<String>,
     /// Which packets belong to it.
     pub members: Members,
     /// The values of what can be set for each class.

@@ -21,6 +21,7 @@ pub(crate) fn algorithm(tape: &mut Tape<'_>, descriptors: &[&'static Descriptor]
             params.classes = [("voice", members(&[46, 44])), ("middle", members(&[10])), ("rest", Members::default())]
                 .into_iter()
                 .map(|(name, members)| Class {
+                    parent: None,
                     name: name.to_owned(),
                     members,
                     params: self::params(tape, of_class),

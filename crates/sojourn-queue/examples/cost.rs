@@ -130,6 +130,7 @@ fn classes(descriptor: &'static Descriptor, limit: u32) -> Vec<Class> {
     [("expedited", expedited), ("rest", Members::default())]
         .into_iter()
         .map(|(name, members)| Class {
+            parent: None,
             name: name.to_owned(),
             members,
             params: Params::new(descriptor, None),

@@ -115,6 +115,13 @@ impl ClassSet {
         if above.is_empty() { self.first() } else { above.first() }
     }
 
+    /// The first of its members from `class` on.
+    #[inline]
+    pub(crate) fn from(self, class: usize) -> Option<usize> {
+        let rest = ClassSet(self.0.checked_shr(class as u32).unwrap_or(0));
+        (!rest.is_empty()).then(|| class + rest.first())
+    }
+
     /// Its members in order.
     #[inline]
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
@@ -172,6 +179,10 @@ impl<B: Body, T: ClassScheduler> Classful<B, T> {
         random: Stream,
     ) -> Result<Self, ParameterError> {
         check_depth(params, "class")?;
+        if let Some(index) = classes.iter().position(|class| class.parent.is_some()) {
+            let rule = "no class in which it lies: only those of htb have others in them";
+            return Err(ParameterError::in_class(index, "parent", rule));
+        }
         let classifier = Classifier::new(classes)?;
         let limit = if params.is_auto("limit") { None } else { Some(Limit::of(params, "limit", link)?) };
         let parts = random.into_parts();

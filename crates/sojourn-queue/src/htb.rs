@@ -1,20 +1,23 @@
-//! Hierarchical token bucket with one level of classes: each is sure of its rate, and may borrow from the link up to a ceiling.
+//! Hierarchical token bucket: each class is sure of its rate, and may borrow from the class in which it lies, up to a ceiling.
 //!
-//! Classes within their rates go first, by priority; then those that borrow, by priority; who is at its ceiling waits. Equals
-//! take turns of `quantum` bytes. The buckets and their order are those of Linux's `sch_htb`, whose parent class is here the link
-//! itself: the link asks for a packet whenever it is free, so the parent always lends. In Linux a class within its rate does
-//! not ask its parent either.
+//! Classes within their rates go first, by priority; then those that borrow, from the nearest that can lend, by priority; who is
+//! at its ceiling, or in a class at its, waits. Equals take turns of `quantum` bytes. Buckets, levels and turns are those of
+//! Linux's `sch_htb`, whose root class is here the link itself: the link asks for a packet whenever it is free, so it always
+//! lends. In Linux a class within its rate does not ask its parent either.
 
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes};
 use crate::{Body, LinkProperties};
+use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_core::registry::{
     Class, Descriptor, Form, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value,
 };
 use sojourn_core::{Rate, Span, Stream, Time};
+use tree::{DEPTH, Tree};
 
 /// The longest time that counts for a bucket (`mbuffer`).
 const LONGEST: Span = Span::from_secs(60);
@@ -26,12 +29,12 @@ const RATE_TO_QUANTUM: u64 = 10;
 /// What `htb` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "htb",
-    summary: "hierarchical token bucket: classes have a rate, a ceiling up to which they borrow, and a priority",
+    summary: "hierarchical token bucket: classes have a rate, a ceiling up to which they borrow, a priority, and classes in them",
     sources: &["Linux net/sched/sch_htb.c", "tc-htb(8)"],
     parameters: &[classful::LIMIT],
     presets: &[Preset {
         name: "linux",
-        summary: "sch_htb with one level of classes below that of the link; tc has no automatic rates, and a class without a ceiling has its rate as one",
+        summary: "sch_htb below a class of the link; tc has no automatic rates, and a class without a ceiling has its rate as one",
         values: &[],
     }],
     holds: Holds::Classes(&CLASS),
@@ -53,7 +56,7 @@ static CLASS: Descriptor = Descriptor {
             name: "rate",
             kind: Kind::OrAuto(&Kind::Rate),
             default: Value::Auto,
-            description: "what the class is sure of; auto is an equal part of the link's rate",
+            description: "what the class is sure of; auto is an equal part of what the class in which it lies has, or the link",
         },
         Parameter {
             name: "ceil",
@@ -91,10 +94,16 @@ impl<B: Body> Htb<B> {
     /// Empty queues with the given parameters.
     ///
     /// # Errors
-    /// Classes or limits that contradict each other; a ceiling below a rate.
+    /// Classes or limits that contradict each other; a ceiling below a rate; a parent that is none.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let scheduler = TokenBuckets::new(&params.classes, link)?;
-        Ok(Htb(Classful::new(params, &params.classes, scheduler, link, random)?))
+        let tree = Tree::new(&params.classes)?;
+        let places = tree.classes.clone();
+        let leaf = |&place: &usize| Class { parent: None, ..params.classes[place].clone() };
+        let leaves: Vec<Class> = places[..tree.leaves].iter().map(leaf).collect();
+        let scheduler = TokenBuckets::new(&params.classes, tree, link)?;
+        let in_scenario =
+            |error: ParameterError| ParameterError { class: error.class.map(|leaf| places[leaf]), ..error };
+        Ok(Htb(Classful::new(params, &leaves, scheduler, link, random).map_err(in_scenario)?))
     }
 }
 
@@ -130,8 +139,8 @@ fn nanos(span: Span) -> i64 {
 enum Mode {
     /// Send: it is within its rate.
     Send,
-    /// Borrow: it is below its ceiling.
-    Borrow,
+    /// Borrow: it is below its ceiling, and within its rate after so many nanoseconds.
+    Borrow(i64),
     /// Wait for so many nanoseconds.
     Wait(i64),
 }
@@ -144,8 +153,8 @@ struct Shaped {
     charged: Time,
     priority: usize,
     quantum: i64,
-    /// What is left of a turn: among classes that send, and among those that borrow.
-    deficits: [i64; 2],
+    /// What is left of a turn, by the level of who lends.
+    deficits: [i64; DEPTH],
 }
 
 impl Shaped {
@@ -159,11 +168,11 @@ impl Shaped {
         match (self.assured.tokens + passed, self.ceiling.tokens + passed) {
             (_, below) if below < 0 => Mode::Wait(-below),
             (0.., _) => Mode::Send,
-            _ => Mode::Borrow,
+            (sure, _) => Mode::Borrow(-sure),
         }
     }
 
-    /// `htb_charge_class`: a packet was sent.
+    /// `htb_charge_class`: a packet was sent that the class, or one above it, had to give.
     fn charge(&mut self, borrowed: bool, bytes: u32, now: Time) {
         let passed = self.passed(now);
         if borrowed {
@@ -176,23 +185,39 @@ impl Shaped {
     }
 }
 
+/// Whose turn it is among some nodes: the first of them from this one on. None begins anew.
+type Turns = [Option<usize>; PRIORITIES];
+
 /// Chooses by rates, ceilings and priorities.
 #[derive(Debug)]
 struct TokenBuckets {
+    tree: Tree,
+    /// The nodes but the link.
     classes: Vec<Shaped>,
     now: Time,
-    /// Among those that send and those that borrow, by priority: whose turn it is.
-    turns: [[usize; PRIORITIES]; 2],
-    /// Whether the class that is next borrows, and those with which it takes turns.
-    borrows: bool,
+    /// By level, whose turn it is among those that lend there, to themselves at level 0 (`hlevel`).
+    rows: [Turns; DEPTH],
+    /// By node, whose turn it is among those that lie in it (`inner.clprio`).
+    feeds: Vec<Turns>,
+    /// The level at which the class that is next has what it sends, and those with which it takes turns.
+    level: usize,
     equals: ClassSet,
 }
 
 impl TokenBuckets {
-    fn new(classes: &[Class], link: &LinkProperties) -> Result<TokenBuckets, ParameterError> {
-        let shaped = |(index, class): (usize, &Class)| {
-            let params = &class.params;
-            let rate = if params.is_auto("rate") { part(link.rate, classes.len()) } else { params.rate("rate") };
+    fn new(classes: &[Class], tree: Tree, link: &LinkProperties) -> Result<TokenBuckets, ParameterError> {
+        let mut rates = vec![link.rate; tree.link() + 1];
+        // From the link down: an automatic rate is a part of the parent's.
+        let mut order: Vec<usize> = (0..tree.link()).collect();
+        order.sort_by_key(|&node| tree.path(node).count());
+        for &node in &order {
+            let params = &classes[tree.classes[node]].params;
+            let equal = || part(rates[tree.parents[node]], tree.siblings(node));
+            rates[node] = if params.is_auto("rate") { equal() } else { params.rate("rate") };
+        }
+        let shaped = |node: usize| {
+            let (index, rate) = (tree.classes[node], rates[node]);
+            let params = &classes[index].params;
             let ceil = if params.is_auto("ceil") { link.rate.max(rate) } else { params.rate("ceil") };
             if ceil < rate {
                 return Err(ParameterError::in_class(index, "ceil", "no less than the rate"));
@@ -207,16 +232,82 @@ impl TokenBuckets {
                 charged: link.since,
                 priority: params.integer("prio") as usize,
                 quantum: quantum as i64,
-                deficits: [0; 2],
+                deficits: [0; DEPTH],
             })
         };
         Ok(TokenBuckets {
-            classes: classes.iter().enumerate().map(shaped).collect::<Result<_, _>>()?,
+            classes: (0..tree.link()).map(shaped).collect::<Result<_, _>>()?,
             now: link.since,
-            turns: [[0; PRIORITIES]; 2],
-            borrows: false,
+            rows: [[None; PRIORITIES]; DEPTH],
+            feeds: vec![[None; PRIORITIES]; tree.link() + 1],
+            level: 0,
             equals: ClassSet::default(),
+            tree,
         })
+    }
+
+    /// The node that has what `leaf` sends: itself, or the nearest above that can lend; none where one of them must wait.
+    fn lender(&self, leaf: usize, now: Time) -> Option<usize> {
+        for node in self.tree.path(leaf) {
+            match self.classes[node].mode(now) {
+                Mode::Send => return Some(node),
+                Mode::Borrow(_) => {}
+                Mode::Wait(_) => return None,
+            }
+        }
+        Some(self.tree.link())
+    }
+
+    /// Those that take turns in `node`, or without one those that lend at the level of the present: each is one of `leaves`, or
+    /// has one of them in it.
+    fn members(&self, node: Option<usize>, leaves: ClassSet) -> ClassSet {
+        let mut members = ClassSet::default();
+        for leaf in leaves.iter() {
+            let member = match node {
+                None => self.lender(leaf, self.now),
+                Some(node) => self.tree.path(leaf).find(|&at| self.tree.parents[at] == node),
+            };
+            member.into_iter().for_each(|member| members.insert(member));
+        }
+        members
+    }
+
+    /// Where `leaf` takes turns: in its parent, or among those that send by themselves.
+    fn turns_in(&self, leaf: usize) -> Option<usize> {
+        (self.level > 0).then(|| self.tree.parents[leaf])
+    }
+
+    fn turn(&mut self, node: Option<usize>, priority: usize) -> &mut Option<usize> {
+        match node {
+            None => &mut self.rows[self.level][priority],
+            Some(node) => &mut self.feeds[node][priority],
+        }
+    }
+
+    /// `htb_lookup_leaf`: from whose turn it is among those that lend at this level down to a leaf. Where the turns in a class
+    /// are over they begin anew, and it is the turn of the class beside it.
+    fn lookup(&mut self, priority: usize, leaves: ClassSet) -> usize {
+        let mut stack = [None; DEPTH];
+        let mut top = 0;
+        loop {
+            let members = self.members(stack[top], leaves);
+            let turn = self.turn(stack[top], priority);
+            let Some(node) = turn.and_then(|turn| members.from(turn)) else {
+                *turn = Some(members.first());
+                if top > 0 {
+                    let gone = stack[top].expect("only the row has no node");
+                    top -= 1;
+                    *self.turn(stack[top], priority) = self.members(stack[top], leaves).from(gone + 1);
+                }
+                continue;
+            };
+            *turn = Some(node);
+            if node < self.tree.leaves {
+                return node;
+            }
+            top += 1;
+            stack[top] = Some(node);
+        }
     }
 }
 
@@ -228,42 +319,47 @@ fn part(rate: Rate, parts: usize) -> Rate {
 impl ClassScheduler for TokenBuckets {
     fn ready(&mut self, backlogged: ClassSet, now: Time) -> ClassSet {
         self.now = now;
-        backlogged.filter(|class| !matches!(self.classes[class].mode(now), Mode::Wait(_)))
+        backlogged.filter(|class| self.lender(class, now).is_some())
     }
 
     fn ready_at(&self, class: usize, now: Time) -> Time {
-        match self.classes[class].mode(now) {
-            Mode::Wait(wait) => now + Span::from_nanos(wait as u64),
-            _ => now,
+        let after = |wait: i64| now + Span::from_nanos(wait as u64);
+        let mut own = Time::NEVER;
+        for node in self.tree.path(class) {
+            match self.classes[node].mode(now) {
+                Mode::Send => return now,
+                Mode::Borrow(wait) => own = own.min(after(wait)),
+                Mode::Wait(wait) => return own.min(after(wait)),
+            }
         }
+        now
     }
 
-    /// `htb_dequeue`: those that send before those that borrow, by priority. `htb_lookup_leaf`: among equals the one whose turn
-    /// it is, or who comes after it.
+    /// `htb_dequeue`: those that send before those that borrow, the nearest lender first, by priority.
     fn next(&mut self, candidates: ClassSet) -> usize {
-        let sends = candidates.filter(|class| self.classes[class].mode(self.now) == Mode::Send);
-        self.borrows = sends.is_empty();
-        let level = if self.borrows { candidates } else { sends };
-        let priority = level.iter().map(|class| self.classes[class].priority).min().expect("there is a candidate");
-        self.equals = level.filter(|class| self.classes[class].priority == priority);
-        let turn = &mut self.turns[usize::from(self.borrows)][priority];
-        if !self.equals.contains(*turn) {
-            *turn = self.equals.after(*turn);
-        }
-        *turn
+        let level = |leaf| self.lender(leaf, self.now).map(|lender| self.tree.levels[lender]);
+        let nearest = candidates.iter().filter_map(level).min().expect("there is a candidate");
+        let lent = candidates.filter(|leaf| level(leaf) == Some(nearest));
+        let priority = lent.iter().map(|leaf| self.classes[leaf].priority).min().expect("there is a candidate");
+        let equals = lent.filter(|leaf| self.classes[leaf].priority == priority);
+        self.level = nearest;
+        let leaf = self.lookup(priority, equals);
+        self.equals = self.members(self.turns_in(leaf), equals);
+        leaf
     }
 
     /// `htb_dequeue_tree`.
     fn sent(&mut self, class: usize, bytes: u32) {
         let shaped = &mut self.classes[class];
-        let deficit = &mut shaped.deficits[usize::from(self.borrows)];
+        let (priority, deficit) = (shaped.priority, &mut shaped.deficits[self.level]);
         *deficit -= i64::from(bytes);
         if *deficit < 0 {
             *deficit += shaped.quantum;
-            let next = self.equals.after(class);
-            // Behind the last one comes the first that there will be.
-            self.turns[usize::from(self.borrows)][shaped.priority] = if next > class { next } else { 0 };
+            let next = self.equals.from(class + 1);
+            *self.turn(self.turns_in(class), priority) = next;
         }
-        shaped.charge(self.borrows, bytes, self.now);
+        for node in self.tree.path(class) {
+            self.classes[node].charge(self.tree.levels[node] < self.level, bytes, self.now);
+        }
     }
 }

@@ -86,6 +86,7 @@ fn bands(kind: &str) -> Vec<Class> {
     };
     let class = |name: &str, dscp: Vec<u8>| Class {
         name: name.to_owned(),
+        parent: None,
         members: Members { dscp, ..Members::default() },
         params: Params::new(&CLASS, None),
         queue: Params::new(&droptail::DESCRIPTOR, None),

@@ -64,7 +64,7 @@ pub(crate) fn class(
 ) -> Class {
     let mut params = Params::new(descriptor.class().expect("a discipline with classes"), None);
     changes.iter().for_each(|(name, value)| params.set(name, *value));
-    Class { name: name.to_owned(), members, params, queue }
+    Class { name: name.to_owned(), parent: None, members, params, queue }
 }
 
 /// A discipline to be held by another.

@@ -228,7 +228,9 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
             receive_offload: span(host, "receive_offload"),
             queue: host_queue(host),
         }),
-        start: fields.item("start").map_or_else(|| unsaid_start(scenario, flows), |start| moments(start, flows)),
+        start: fields
+            .item("start")
+            .map_or_else(|| unsaid_start(fields, scenario, flows), |start| moments(start, flows)),
         stop: fields.item("stop").map(|stop| moments(stop, flows)),
         direction: direction(fields),
         enters: enters(fields, scenario),
@@ -258,19 +260,35 @@ fn per_flow(item: &Item, flows: u32) -> Vec<Span> {
 }
 
 /// When the `flows` flows of a group start that does not say it.
-fn unsaid_start(scenario: &Fields, flows: u32) -> Moments {
-    match last_unsaid_start(scenario) {
+fn unsaid_start(group: &Fields, scenario: &Fields, flows: u32) -> Moments {
+    match last_unsaid_start(group, scenario) {
         Some(last) if !last.is_zero() => Moments::Uniform(Span::ZERO, last),
         _ => Moments::At(vec![Span::ZERO; flows as usize]),
     }
 }
 
-/// The last time at which a flow starts whose group does not say it. Where several started at 0 s they would do so in step with
+/// The last time at which a flow of `group` starts, which does not say it: before it stops. Where several started at 0 s they would do so in step with
 /// every seed, and no run would be an independent sample.
-pub(crate) fn last_unsaid_start(scenario: &Fields) -> Option<Span> {
+pub(crate) fn last_unsaid_start(group: &Fields, scenario: &Fields) -> Option<Span> {
     let unsaid = scenario.tables("group").iter().filter(|group| group.item("start").is_none());
     let flows = unsaid.map(|group| group.integer("flows")).sum::<Option<u64>>()?;
-    Some(if flows < 2 { Span::ZERO } else { STARTS_WITHIN.min(scenario.span("duration")? / 100) })
+    let first_stop = bounds(group, "stop").map_or(STARTS_WITHIN, |(first, _)| first / 2);
+    Some(if flows < 2 { Span::ZERO } else { STARTS_WITHIN.min(scenario.span("duration")? / 100).min(first_stop) })
+}
+
+/// The first and the last possible time of `key`, `start` or `stop`, among the group's flows.
+pub(crate) fn bounds(group: &Fields, key: &str) -> Option<(Span, Span)> {
+    let values = match group.item(key)? {
+        Item::Value(value) => return Some((as_span(*value), as_span(*value))),
+        Item::Values(values) => values,
+        Item::Table(table) => match table.item("uniform")? {
+            Item::Values(range) => range,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let spans = values.iter().map(|&value| as_span(value));
+    Some((spans.clone().min()?, spans.max()?))
 }
 
 fn moments(item: &Item, flows: u32) -> Moments {

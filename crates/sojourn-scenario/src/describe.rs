@@ -150,6 +150,9 @@ fn params(params: &Params) -> Item {
 pub(crate) fn class(class: &Class) -> Fields {
     let mut fields = Fields::new(&CLASS, Origin::Unknown);
     fields.put("name", Item::Text(class.name.clone()));
+    if let Some(parent) = &class.parent {
+        fields.put("parent", Item::Text(parent.clone()));
+    }
     let dscp = |&number: &u8| Item::Dscp(Dscp::from_number(u64::from(number)).expect("a class has valid code points"));
     let precedence = |&number: &u8| integer(u64::from(number));
     let lists: [(_, Vec<Item>); 3] = [

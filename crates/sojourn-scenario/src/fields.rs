@@ -119,6 +119,7 @@ impl ChosenClass {
         };
         Class {
             name: self.fields.text("name").expect("a class has a name").to_owned(),
+            parent: self.fields.text("parent").map(str::to_owned),
             members: Members {
                 dscp: list("dscp").iter().map(dscp).collect(),
                 precedence: list("precedence").iter().map(precedence).collect(),

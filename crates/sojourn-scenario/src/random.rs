@@ -374,16 +374,22 @@ impl Writer<'_> {
         }
     }
 
-    /// What `member` holds: one other, or two classes, of which the second takes the rest.
+    /// What `member` holds: one other, or two classes, of which the second takes the rest. Those of an `htb` may lie in a third.
     fn held(&mut self, key: &'static Key, member: &'static Descriptor) -> Written {
         let (Form::Tables(section), Some(class)) = (&key.form, member.class()) else { return self.value(key) };
+        let text = |text: &str| Written::Text(text.to_owned());
+        let above = (member.name == "htb" && self.random.chance(0.5)).then_some("above");
         let classes = (0..2).map(|number| {
             let mut entries = self.section(section);
             entries.retain(|(name, _)| number == 0 || !["dscp", "precedence", "groups"].contains(name));
+            entries.retain(|(name, _)| *name != "parent");
+            entries.extend(above.map(|above| ("parent", text(above))));
             self.parameters(class, &mut entries);
             Written::Section(entries)
         });
-        Written::List(classes.collect())
+        let mut classes: Vec<_> = classes.collect();
+        classes.extend(above.map(|above| Written::Section(vec![("name", text(above))])));
+        Written::List(classes)
     }
 
     /// A few of the parameters: the more there are, the less they fit together.

@@ -129,6 +129,92 @@ fn a_ceiling_below_the_rate_is_refused() {
     assert_eq!(build(&settings(&[(2_000, 1_000, 0), (1, 1, 0)], &[]), &link(LINK)).err(), Some("ceil"));
 }
 
+/// Classes inside others: each with the place of that in which it lies, rate and ceiling in kbit/s, and priority. Those in which
+/// none lies take code points by their place plus 1, the last of them the rest.
+fn nested(classes: &[(Option<usize>, u64, u64, u64)]) -> Params {
+    let plain: Vec<_> = classes.iter().map(|&(_, sure, ceil, prio)| (sure, ceil, prio)).collect();
+    let mut whole = settings(&plain, &[("quantum", Value::Integer(1500))]);
+    for (index, &(parent, ..)) in classes.iter().enumerate() {
+        whole.classes[index].parent = parent.map(|parent| format!("c{parent}"));
+    }
+    for parent in classes.iter().filter_map(|class| class.0) {
+        whole.classes[parent].members = Members::default();
+    }
+    whole
+}
+
+/// Who lies in a class of 4 of 10 Mbit/s borrows what its sibling leaves, and no more than both may have.
+#[test]
+fn siblings_borrow_from_each_other_first() {
+    let household = (None, 4_000, 6_000, 0);
+    let classes = [household, (Some(0), 1_000, 10_000, 0), (Some(0), 3_000, 10_000, 0), (None, 6_000, 10_000, 0)];
+    // The leaves are 0 (of 1 Mbit/s), 1 (of 3) and 2 (the other class), with the code points 2, 3 and any other.
+    let shares = |backlogged: &[u8]| {
+        let mut queue: Queue<u32> = build(&nested(&classes), &link(LINK)).unwrap();
+        let mut sink = Recorder::default();
+        let (length, wire) = (Span::from_secs(20), link(LINK).rate.transmission(1500));
+        for &leaf in backlogged {
+            for number in 0..(length.as_nanos() / wire.as_nanos() + 2) {
+                queue.enqueue(packet_with(leaf + 2, 1500, number as u32), Time::ZERO, &mut sink);
+            }
+        }
+        let (mut now, mut sent) = (Time::ZERO, [0.0; 3]);
+        while now < Time::ZERO + length {
+            match queue.dequeue(now, &mut sink) {
+                Some(packet) => {
+                    sent[usize::from(packet.class)] += 0.012 / length.as_secs_f64();
+                    now += wire;
+                }
+                None => now = queue.ready_at(now).filter(|&ready| ready > now).expect("something waits for its rate"),
+            }
+        }
+        sent
+    };
+    assert_near(shares(&[0, 1, 2]), [1.0, 3.0, 6.0]);
+    // The household's 4 are lent inside it before the link's.
+    assert_near(shares(&[0, 2]), [4.0, 0.0, 6.0]);
+    // Both together end at the household's ceiling, whatever their own.
+    assert_near(shares(&[0, 1]), [2.0, 4.0, 0.0]);
+    assert_near(shares(&[1]), [0.0, 6.0, 0.0]);
+    assert_near(shares(&[2]), [0.0, 0.0, 10.0]);
+}
+
+#[test]
+fn an_automatic_rate_is_a_part_of_that_of_the_class_above() {
+    let mut whole =
+        nested(&[(None, 6_000, 6_000, 0), (Some(0), 1, 10_000, 0), (Some(0), 1, 10_000, 0), (None, 4_000, 4_000, 0)]);
+    for class in &mut whole.classes[1..3] {
+        class.params.set("rate", Value::Auto);
+    }
+    let queue =
+        super::TokenBuckets::new(&whole.classes, super::Tree::new(&whole.classes).unwrap(), &link(LINK)).unwrap();
+    let rates: Vec<_> = queue.classes.iter().map(|class| class.assured.rate.bits_per_second() / 1000).collect();
+    // The leaves, and then the class in which two of them lie.
+    assert_eq!(rates, [3_000, 3_000, 4_000, 6_000]);
+}
+
+#[test]
+fn trees_that_are_none_are_refused() {
+    let refused = |classes: &[(Option<usize>, u64, u64, u64)], change: &dyn Fn(&mut Params)| {
+        let mut whole = nested(classes);
+        change(&mut whole);
+        build(&whole, &link(LINK)).err()
+    };
+    let fine: &[_] = &[(None, 1_000, 10_000, 0), (Some(0), 1_000, 10_000, 0), (None, 1_000, 10_000, 0)];
+    assert_eq!(refused(fine, &|_| ()), None);
+    assert_eq!(refused(fine, &|whole| whole.classes[1].parent = Some("c9".into())), Some("parent"));
+    assert_eq!(refused(fine, &|whole| whole.classes[1].parent = Some("c1".into())), Some("parent"));
+    assert_eq!(refused(fine, &|whole| whole.classes[0].parent = Some("c1".into())), Some("parent"));
+    assert_eq!(refused(fine, &|whole| whole.classes[0].members = dscp(&[9])), Some("name"));
+    // Seven classes one in the other are below the link, as in Linux; eight are not.
+    let deep = |count: usize| -> Vec<_> {
+        let below = (1..count).map(|index| (Some(index - 1), 1_000, 10_000, 0));
+        [(None, 1_000, 10_000, 0)].into_iter().chain(below).chain([(None, 1_000, 10_000, 0)]).collect()
+    };
+    assert_eq!(refused(&deep(7), &|_| ()), None);
+    assert_eq!(refused(&deep(8), &|_| ()), Some("parent"));
+}
+
 proptest! {
     /// Where the rates fit into the link, each class that always has packets gets its rate, less a packet of each other
     /// and its own, and never more than its ceiling and a burst and a packet.

@@ -94,7 +94,7 @@ pub(super) static GROUP: Section = Section {
             form: Form::PerFlow { kind: MOMENT, table: Some(&RANDOM_TIMES) },
             presence: Presence::Optional(
                 "0 s for a flow alone; where several flows have none, each starts at a random time of the first 0.1 s, or of \
-                 the first hundredth of a run shorter than 10 s",
+                 the first hundredth of a run shorter than 10 s, and before half of the time to its `stop`",
             ),
             description: "when the flows start; a list gives each flow its own time, a table draws random times",
             example: "{ uniform = [\"0 s\", \"0.1 s\"] }",

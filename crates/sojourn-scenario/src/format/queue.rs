@@ -57,6 +57,14 @@ pub(crate) static CLASS: Section = Section {
             example: "[\"tcp\"]",
         },
         Key {
+            name: "parent",
+            form: Form::Text,
+            presence: Presence::Optional("it lies in none, and borrows from the link"),
+            description: "the class of the same `htb` in which it lies, and from which it borrows; that one has no packets of its \
+                          own, and neither a queue nor a row in the record",
+            example: "household",
+        },
+        Key {
             name: "queue",
             form: Form::Algorithm(&QUEUES),
             presence: Presence::Default("droptail"),

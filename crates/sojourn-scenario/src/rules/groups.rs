@@ -11,8 +11,8 @@ use crate::node::Origin;
 use crate::stations::has_air;
 use crate::write;
 use sojourn_congestion::{AnyControl, Control, EcnUse};
+use sojourn_core::Stream;
 use sojourn_core::registry::{Advice, ParameterError, Params};
-use sojourn_core::{Span, Stream};
 use sojourn_queue::Queue;
 use sojourn_transport::Options;
 
@@ -131,29 +131,15 @@ fn bursts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// The first and the last possible time of `key`, `start` or `stop`, among the group's flows.
-pub(super) fn moments(group: &Fields, key: &str) -> Option<(Span, Span)> {
-    let values = match group.item(key)? {
-        Item::Value(value) => return Some((as_span(*value), as_span(*value))),
-        Item::Values(values) => values,
-        Item::Table(table) => match table.item("uniform")? {
-            Item::Values(range) => range,
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let spans = values.iter().map(|&value| as_span(value));
-    Some((spans.clone().min()?, spans.max()?))
-}
-
 fn times(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let last = moments(group, "start").map(|(_, last)| last).or_else(|| build::last_unsaid_start(scenario));
+    let last =
+        build::bounds(group, "start").map(|(_, last)| last).or_else(|| build::last_unsaid_start(group, scenario));
     let (Some(duration), Some(last)) = (scenario.span("duration"), last) else { return };
     if last >= duration {
         let found = Fault::new(format!("\"{last}\" with a duration of {duration}"));
         reporter.error(group.origin_of("start"), &join(path, "start"), found, "times before the end of the run");
     }
-    let Some((stop, last_stop)) = moments(group, "stop") else { return };
+    let Some((stop, last_stop)) = build::bounds(group, "stop") else { return };
     let key = join(path, "stop");
     if stop <= last {
         let found = Fault::new(format!("\"{stop}\" with a start at {last}"));

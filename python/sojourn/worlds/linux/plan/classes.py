@@ -1,6 +1,6 @@
 """The commands that give a device a discipline with classes: lines for `tc -batch`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sojourn.worlds.linux.plan.express import Class, Expressed
 
@@ -41,12 +41,28 @@ def lines(device: str, parent: str, handle: str, queue: Expressed) -> Iterator[s
 
 def shaped(device: str, handle: str, top: str, queue: Expressed) -> Iterator[str]:
     """Yield the lines that put the classes of an htb below `top`, the class of the link, with filters as above."""
-    numbered = [(f"{handle}{number:x}", one) for number, one in enumerate(queue.classes, start=_FIRST_BELOW)]
+    all_classes = [*queue.classes, *queue.inner]
+    places = {one.name: f"{handle}{number:x}" for number, one in enumerate(all_classes, start=_FIRST_BELOW)}
+    numbered = [(places[one.name], one) for one in queue.classes]
+    for one in _from_the_link(queue.inner):
+        above = top if one.parent is None else places[one.parent]
+        yield f"class add dev {device} parent {above} classid {places[one.name]} htb {' '.join(one.words)}"
     for name, one in numbered:
-        yield f"class add dev {device} parent {top} classid {name} htb {' '.join(one.words)}"
+        above = top if one.parent is None else places[one.parent]
+        yield f"class add dev {device} parent {above} classid {name} htb {' '.join(one.words)}"
         yield f"qdisc add dev {device} parent {name} {' '.join([one.queue.name, *one.queue.words])}"
     for order, (name, one) in enumerate(numbered, start=1):
         yield from _filters(f"filter add dev {device} parent {handle} protocol ip prio {order}", name, one)
+
+
+def _from_the_link(inner: Sequence[Class]) -> list[Class]:
+    """Return classes in which others lie, each behind the one in which it lies itself."""
+    known = {one.name: one for one in inner}
+
+    def depth(one: Class) -> int:
+        return 0 if one.parent is None else 1 + depth(known[one.parent])
+
+    return sorted(inner, key=depth)
 
 
 def rest_of(queue: Expressed) -> str:

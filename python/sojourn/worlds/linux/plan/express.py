@@ -5,7 +5,7 @@ can be told exactly; anything else is refused, with the value that it would have
 """
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,8 @@ class Expressed:
     remarks: tuple[str, ...]
     classes: "tuple[Class, ...]" = ()
     """What a discipline with classes has, in the order of the scenario."""
+    inner: "tuple[Class, ...]" = ()
+    """Those of an htb in which others lie, likewise."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,9 @@ class Class:
     queue: Expressed
     words: tuple[str, ...] = ()
     """What `tc` is told of a class that has a rate of its own."""
+    name: str = ""
+    parent: str | None = None
+    """The class in which it lies."""
 
 
 class CannotSayError(Exception):
@@ -78,14 +83,31 @@ def queue(table: Mapping[str, Any], key: str, link: LinkFacts) -> Expressed | li
     """Say a resolved queue table to `tc`; `key` is where it lies in the scenario."""
     said = _express(_entry("queues", table["kind"]), table, key, link)
     tables = table.get("class", [])
-    inside = [_class(one, f"{key}.class.{one['name']}", link, len(tables)) for one in tables]
+    rates = _rates(tables, link) if any("ceil" in one for one in tables) else {}
+    inside = [_class(one, f"{key}.class.{one['name']}", link, rates.get(one["name"], 0.0)) for one in tables]
     refusals = [one for found in (said, *inside) if isinstance(found, list) for one in found]
     if refusals or isinstance(said, list):
         return refusals
-    return dataclasses.replace(said, classes=tuple(one for one in inside if isinstance(one, Class)))
+    made, above = [one for one in inside if isinstance(one, Class)], {one.get("parent") for one in tables}
+    leaves, inner = (tuple(one for one in made if (one.name in above) is want) for want in (False, True))
+    return dataclasses.replace(said, classes=leaves, inner=inner)
 
 
-def _class(table: Mapping[str, Any], key: str, link: LinkFacts, parts: int) -> Class | list[Refusal]:
+def _rates(tables: Sequence[Mapping[str, Any]], link: LinkFacts) -> dict[str, float]:
+    """Return the rate of each class of an htb; an automatic one is an equal part of what the class above it has."""
+    known = {one["name"]: one for one in tables}
+
+    def rate(name: str | None) -> float:
+        if name is None:
+            return link.rate_bps
+        table, above = known[name], known[name].get("parent")
+        own: str = table["rate"]
+        return rate_bps(own) if own != "auto" else rate(above) // sum(one.get("parent") == above for one in tables)
+
+    return {name: rate(name) for name in known}
+
+
+def _class(table: Mapping[str, Any], key: str, link: LinkFacts, rate: float) -> Class | list[Refusal]:
     """Say a class of a resolved queue: who belongs to it, and its queue."""
     inside = queue(table["queue"], f"{key}.queue", link)
     refusals = inside if isinstance(inside, list) else []
@@ -99,13 +121,12 @@ def _class(table: Mapping[str, Any], key: str, link: LinkFacts, parts: int) -> C
         return refusals
     points = [(code_point(one) << _POINT_SHIFT, _POINT_BITS) for one in table.get("dscp", [])]
     precedences = [(one << _PRECEDENCE_SHIFT, _PRECEDENCE_BITS) for one in table.get("precedence", [])]
-    words = _shaped(table, link, parts) if "ceil" in table else ()
-    return Class((*points, *precedences), table.get("weight", 1), inside, words)
+    words = _shaped(table, link, rate) if "ceil" in table else ()
+    return Class((*points, *precedences), table.get("weight", 1), inside, words, table["name"], table.get("parent"))
 
 
-def _shaped(table: Mapping[str, Any], link: LinkFacts, parts: int) -> tuple[str, ...]:
+def _shaped(table: Mapping[str, Any], link: LinkFacts, rate: float) -> tuple[str, ...]:
     """Say the class of an htb; what is automatic there is no default of `tc`."""
-    rate = link.rate_bps // parts if table["rate"] == "auto" else rate_bps(table["rate"])
     ceil = max(link.rate_bps, rate) if table["ceil"] == "auto" else rate_bps(table["ceil"])
     quantum = table["quantum"]
     if quantum == "auto":
