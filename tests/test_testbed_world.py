@@ -427,7 +427,9 @@ def test_a_class_of_the_kernel_has_what_the_simulation_gives_it(virtual: str, ki
     own = {"kind": "fq_codel", "preset": "linux"}
     low = {"name": "low", "dscp": ["le"], "queue": own}
     queue = {"kind": kind, "preset": "linux", "class": [{"name": "usual", "queue": own, **weight}, low]}
-    groups = [{**TCP, "flows": 2}, {**TCP, "name": "marked", "dscp": "le", "flows": 2}]
+    # All at once: with starts of their own four seeds have 0.923 to 0.934 in the kernel, and 0.902 to 0.914 simulated.
+    usual = {**TCP, "flows": 2, "start": "0 s"}
+    groups = [usual, {**usual, "name": "marked", "dscp": "le"}]
     both = scenario(group=groups, bottleneck={"rate": "4 Mbit/s", "queue": queue}, duration="12 s", warmup="4 s")
     real = both.run(backend="linux", kernel=virtual, series=False).runs[0]
     simulated = both.run(series=False).runs[0]
