@@ -111,8 +111,7 @@ impl ClassSet {
     /// The first that comes after `class`, which is itself if there is no other.
     #[inline]
     pub(crate) fn after(self, class: usize) -> usize {
-        let above = ClassSet(self.0 & (!1 << class));
-        if above.is_empty() { self.first() } else { above.first() }
+        self.from(class + 1).unwrap_or_else(|| self.first())
     }
 
     /// The first of its members from `class` on.

@@ -172,7 +172,7 @@ impl Shaped {
         }
     }
 
-    /// `htb_charge_class`: a packet was sent that the class, or one above it, had to give.
+    /// `htb_charge_class`: a packet of the class was sent, `borrowed` from a class above it or within its own rate.
     fn charge(&mut self, borrowed: bool, bytes: u32, now: Time) {
         let passed = self.passed(now);
         if borrowed {
@@ -199,7 +199,7 @@ struct TokenBuckets {
     rows: [Turns; DEPTH],
     /// By node, whose turn it is among those that lie in it (`inner.clprio`).
     feeds: Vec<Turns>,
-    /// The level at which the class that is next has what it sends, and those with which it takes turns.
+    /// The level of the lender of the next class, and the classes with which that one takes turns.
     level: usize,
     equals: ClassSet,
 }
@@ -258,8 +258,7 @@ impl TokenBuckets {
         Some(self.tree.link())
     }
 
-    /// Those that take turns in `node`, or without one those that lend at the level of the present: each is one of `leaves`, or
-    /// has one of them in it.
+    /// The children of `node` that are one of `leaves` or have one in them; without a node, the lenders of `leaves`.
     fn members(&self, node: Option<usize>, leaves: ClassSet) -> ClassSet {
         let mut members = ClassSet::default();
         for leaf in leaves.iter() {
@@ -284,8 +283,8 @@ impl TokenBuckets {
         }
     }
 
-    /// `htb_lookup_leaf`: from whose turn it is among those that lend at this level down to a leaf. Where the turns in a class
-    /// are over they begin anew, and it is the turn of the class beside it.
+    /// `htb_lookup_leaf`: descends from the lender whose turn it is to a leaf. A round-robin pointer that has passed the last
+    /// child of a class is rewound to the first, and the pointer of the class above moves to the next sibling.
     fn lookup(&mut self, priority: usize, leaves: ClassSet) -> usize {
         let mut stack = [None; DEPTH];
         let mut top = 0;

@@ -47,9 +47,8 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
         if changes_capacity(link) {
             world.links[place].change_service(service(&link.link.capacity, world.now));
         }
-        if changes_line(link)
-            && let Some(line) = world.links[place].line
-        {
+        if changes_line(link) {
+            let line = world.links[place].line.expect("a link whose delay changes has a line");
             world.lines.change(line, link.link.latency(), link.link.jitter, || random("jitter"));
         }
         if link.keys.contains(&"policer") {

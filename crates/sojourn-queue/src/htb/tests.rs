@@ -139,6 +139,7 @@ fn nested(classes: &[(Option<usize>, u64, u64, u64)]) -> Params {
     }
     for parent in classes.iter().filter_map(|class| class.0) {
         whole.classes[parent].members = Members::default();
+        whole.classes[parent].queue = held("droptail", &[]);
     }
     whole
 }
@@ -206,6 +207,7 @@ fn trees_that_are_none_are_refused() {
     assert_eq!(refused(fine, &|whole| whole.classes[1].parent = Some("c1".into())), Some("parent"));
     assert_eq!(refused(fine, &|whole| whole.classes[0].parent = Some("c1".into())), Some("parent"));
     assert_eq!(refused(fine, &|whole| whole.classes[0].members = dscp(&[9])), Some("name"));
+    assert_eq!(refused(fine, &|whole| whole.classes[0].queue = held("codel", &[])), Some("queue"));
     // Seven classes one in the other are below the link, as in Linux; eight are not.
     let deep = |count: usize| -> Vec<_> {
         let below = (1..count).map(|index| (Some(index - 1), 1_000, 10_000, 0));

@@ -1,8 +1,9 @@
 //! Which class of an `htb` lies in which.
 
+use crate::droptail;
 use alloc::format;
 use alloc::vec::Vec;
-use sojourn_core::registry::{Class, ParameterError};
+use sojourn_core::registry::{Class, ParameterError, Params};
 
 /// Levels of classes, the link among them (`TC_HTB_MAXDEPTH`): leaves are at level 0, the link at the highest.
 pub(super) const DEPTH: usize = 8;
@@ -61,11 +62,12 @@ impl Tree {
         levels.push(DEPTH - 1);
         for &index in &inner {
             if !classes[index].members.is_rest() {
-                return Err(ParameterError::in_class(
-                    index,
-                    "name",
-                    "no packets of its own: other classes lie in this one",
-                ));
+                let rule = "no packets of its own: other classes lie in this one";
+                return Err(ParameterError::in_class(index, "name", rule));
+            }
+            if classes[index].queue != Params::new(&droptail::DESCRIPTOR, None) {
+                let rule = "no queue: packets wait in the classes inside this one";
+                return Err(ParameterError::in_class(index, "queue", rule));
             }
         }
         Ok(Tree { classes: order, leaves: count, parents, levels })
