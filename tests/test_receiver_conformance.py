@@ -36,4 +36,4 @@ def test_the_page_is_that_of_the_saved_numbers() -> None:
 def test_arrivals_that_go_back_are_refused() -> None:
     scenario = compare.scenario_of({"preset": "linux"})
     with pytest.raises(ValueError, match="times must not go back"):
-        _native.replay_receiver(scenario, [(2, 0, False, False, 0), (1, 1, False, False, 0)], 3)
+        _native.replay_receiver(scenario, [(2, 0, False, False, 0), (1, 1, False, False, 0)], [], 3)

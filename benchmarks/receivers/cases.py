@@ -28,11 +28,14 @@ class Case:
     ecn: bool = False
     control: str = "cubic"
     """Of the receiving kernel: dctcp has accurate feedback."""
+    replies_us: Sequence[int] = ()
+    """When its application writes a full segment, after the first data."""
 
     def plan(self, name: str) -> dict[str, object]:
         """Return what the recorder reads."""
         arrivals = [list(arrival) for arrival in self.arrivals]
-        return {"name": name, "rtt_us": self.rtt_us, "ecn": self.ecn, "control": self.control, "arrivals": arrivals}
+        of_kernel = {"ecn": self.ecn, "control": self.control, "replies_us": list(self.replies_us)}
+        return {"name": name, "rtt_us": self.rtt_us, "arrivals": arrivals, **of_kernel}
 
 
 def _steady(numbers: Sequence[int], gap_us: int = _FAST_US, rtt_us: int = _RTT_US) -> list[Arrival]:
@@ -92,6 +95,21 @@ def _mixed(count: int, gap_us: int, rtt_us: int, seed: int) -> list[Arrival]:
     return [(time_us, number, marked, int(chance.random() < _FEW)) for time_us, number, marked in sorted(due)]
 
 
+def _talk(gaps_us: Sequence[int]) -> list[Arrival]:
+    """Return ten requests of a segment at each distance."""
+    times, now_us = [], 0
+    for gap_us in gaps_us:
+        for _ in range(10):
+            times.append(now_us)
+            now_us += gap_us
+    return [(time_us, number, 0, 0) for number, time_us in enumerate(times)]
+
+
+def _replies(arrivals: Sequence[Arrival], every: int, after_us: int) -> list[int]:
+    """Return a time after each `every`th of the arrivals."""
+    return [time_us + after_us for time_us, *_ in arrivals[every - 1 :: every]]
+
+
 def _with_marks(marks: Callable[[int], bool], cwrs: Sequence[int]) -> list[Arrival]:
     return [(time_us, number, int(marks(number)), int(number in cwrs)) for time_us, number, _, _ in _steady(range(600))]
 
@@ -100,6 +118,10 @@ _HOLES = list(chain(range(100), range(101, 160), [100], range(160, 200)))
 _BURST = list(chain(range(100), range(130, 200), range(100, 130), range(200, 230)))
 _COMB = list(chain(range(100), range(101, 160, 2), range(160, 190), range(100, 160, 2), range(190, 220)))
 _EARLY = [*range(4), *range(5, 40), 4, *range(40, 60)]
+
+_TALK = _talk([12_000, 55_000, 110_000, 330_000, 21_000])
+_LOSSY_TALK = _lossy(0.05, 600, 1_200, seed=3)
+_DRIZZLE = _steady(range(300), 7_300)
 
 CASES: dict[str, Case] = {
     "bulk": Case("2500 segments at 200 Mbit/s", _steady(range(2500))),
@@ -143,5 +165,19 @@ CASES: dict[str, Case] = {
         _with_marks(lambda n: n % 60 in (50, 51, 55) or n % 17 == 1, []),
         ecn=True,
         control="dctcp",
+    ),
+    "talk-at-once": Case(
+        "requests of a segment 12 to 330 ms apart, each answered at once", _TALK, replies_us=_replies(_TALK, 1, 0)
+    ),
+    "talk-later": Case("the same answered after 9 ms", _TALK, replies_us=_replies(_TALK, 1, 9_000)),
+    "talk-late": Case("each second is answered after 47 ms", _TALK, replies_us=_replies(_TALK, 2, 47_000)),
+    "talk-in-bulk": Case(
+        "a segment each 7.3 ms, data the other way after each fifth", _DRIZZLE, replies_us=_replies(_DRIZZLE, 5, 900)
+    ),
+    "talk-rarely": Case("the same after each 37th", _DRIZZLE, replies_us=_replies(_DRIZZLE, 37, 2_100)),
+    "talk-with-loss": Case(
+        "5 % of 600 are lost at 10 Mbit/s, data the other way after each 17th",
+        _LOSSY_TALK,
+        replies_us=_replies(_LOSSY_TALK, 17, 500),
     ),
 }  # fmt: skip

@@ -44,8 +44,9 @@ def replay(case: Case, connection: Connection, policy: str = "linux") -> list[Ac
             smoothed_ms += longer_ms * (_GAIN if smoothed_ms and longer_ms > 0 else 1)
             last = echo
         arrivals.append((at, number, bool(marked), bool(cwr), int(smoothed_ms * 1e6)))
-    acks = _native.replay_receiver(scenario, arrivals, connection.end_ns)
-    return [(at, number, int(echo), tuple(blocks)) for at, number, echo, blocks in acks]
+    sends = [at for at, _, told, _ in connection.acks if told & 2]
+    acks = _native.replay_receiver(scenario, arrivals, sends, connection.end_ns)
+    return [(at, number, echo + 2 * data, tuple(blocks)) for at, number, echo, data, blocks in acks]
 
 
 def compare(name: str, connection: Connection, policy: str = "linux") -> dict[str, Any]:

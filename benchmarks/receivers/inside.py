@@ -5,8 +5,9 @@
 The kernel listens behind a TUN device; this program is the sender and the path. What arrives is read at once. With a
 kernel in virtual time none of its work takes time.
 
-FOLDER holds plan.json ([{"name", "rtt_us", "ecn", "control", "arrivals"}, ...]). NAME.json for each case and
-report.json are written. Only the standard library is used: nothing needs to be installed for the kernel's own Python.
+FOLDER holds plan.json: a list of {"name", "rtt_us", "ecn", "control", "arrivals", "replies_us"}. NAME.json for each
+case and report.json are written. Only the standard library is used: nothing needs to be installed for the
+kernel's own Python.
 """
 
 import ctypes
@@ -26,7 +27,9 @@ from benchmarks.senders.packets import (
     PAYLOAD_BYTES,
     SENDER,
     SYN,
+    Acknowledgement,
     Segment,
+    acknowledge,
     data,
     parse,
     request,
@@ -72,6 +75,9 @@ class Run:
         # Ticks of the kernel are whole multiples of 10 ms in the recording too.
         self.start_ns = time.monotonic_ns() // _TICK_NS * _TICK_NS
         self.answers: list[tuple[int, Segment]] = []
+        # What the kernel sends is acknowledged a round trip later: when, and how.
+        self.due: list[tuple[int, Acknowledgement]] = []
+        self.wanted, self.sent = 0, 0
         self.acks: list[list[Any]] = []
 
     @property
@@ -91,18 +97,28 @@ class Run:
         if not self.answers:
             raise SystemExit(f"{self.case['name']}: the kernel has not answered the SYN")
         first_ns = asked_ns + self.case["rtt_us"] * 1000
+        self.wanted = self.opened.sequence + 1
         arrivals = []
+        replies = iter([*self.case["replies_us"], None])
+        reply_us = next(replies)
         for time_us, number, marked, cwr in self.case["arrivals"]:
+            while reply_us is not None and reply_us < time_us:
+                self.reply(first_ns + reply_us * 1000)
+                reply_us = next(replies)
             self.wait(first_ns + time_us * 1000)
             now_ns = self.now_ns()
             echo, age_ms = self.heard(now_ns)
             arrivals.append([now_ns, number, marked, cwr, echo, age_ms])
             ect = (CE if marked else _ECT0) if self.case["ecn"] else 0
-            packet = data(self.port, number, self.opened, echo, now_ns // 1_000_000, ect=ect, cwr=bool(cwr))
+            packet = data(self.port, number, self.wanted, echo, now_ns // 1_000_000, ect=ect, cwr=bool(cwr))
             os.write(self.device, packet)
+            self.sent = max(self.sent, number + 1)
             self.read()
             self.take()
             self.read()
+        while reply_us is not None:
+            self.reply(first_ns + reply_us * 1000)
+            reply_us = next(replies)
         self.wait(self.now_ns() + _REST_NS)
         end_ns = self.now_ns()
         self.close()
@@ -117,10 +133,27 @@ class Run:
         age_ms = (self.start_ns + now_ns) // 1_000_000 - (self.start_ns + sent_ns) // 1_000_000
         return stamp, age_ms
 
+    def reply(self, at_ns: int) -> None:
+        """Write a full segment as the application, at a time."""
+        self.wait(at_ns)
+        if self.socket is None:
+            raise SystemExit(f"{self.case['name']}: a reply before anything has come")
+        self.socket.send(bytes(PAYLOAD_BYTES))
+        self.read()
+
     def wait(self, until_ns: int) -> None:
-        """Read what the kernel sends until a time."""
-        while (left_ns := until_ns - self.now_ns()) > 0:
-            select.select([self.device], [], [], left_ns / 1e9)
+        """Read what the kernel sends until a time, and acknowledge what is due."""
+        while True:
+            due_ns = min(until_ns, self.due[0][0] if self.due else until_ns)
+            if (left_ns := due_ns - self.now_ns()) > 0:
+                select.select([self.device], [], [], left_ns / 1e9)
+                self.read()
+                continue
+            if not self.due or self.due[0][0] > until_ns:
+                return
+            _, ack = self.due.pop(0)
+            self.wanted = ack.number
+            os.write(self.device, acknowledge(self.port, ack, self.now_ns() // 1_000_000, self.sent))
             self.read()
 
     def take(self) -> None:
@@ -149,7 +182,12 @@ class Run:
             self.answers.append((self.now_ns(), segment))
             if not segment.flags & SYN:
                 blocks = [[edge(start), edge(end)] for start, end in segment.blocks]
-                self.acks.append([self.now_ns(), edge(segment.number), int(bool(segment.flags & ECE)), blocks])
+                told = int(bool(segment.flags & ECE)) + 2 * bool(segment.payload_bytes)
+                self.acks.append([self.now_ns(), edge(segment.number), told, blocks])
+                if segment.payload_bytes:
+                    number = segment.sequence + segment.payload_bytes
+                    ack = Acknowledgement(number=number, echo=segment.stamp, blocks=[], marked=False)
+                    self.due.append((self.now_ns() + self.case["rtt_us"] * 1000, ack))
 
     def close(self) -> None:
         """End the connection without more segments."""

@@ -21,7 +21,7 @@ _TIMEOUT_S = 900
 _ACK_FIELDS = ("time_ns", "number", "echo", "blocks")
 
 Ack = tuple[int, int, int, tuple[tuple[int, ...], ...]]
-"""Time (ns), next number expected, whether a mark is echoed, SACK blocks (start, end)."""
+"""Time (ns), next number expected, what else it says (1: a mark is echoed; 2: it goes with data), SACK blocks."""
 
 
 @dataclass(frozen=True)

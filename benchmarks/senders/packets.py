@@ -89,13 +89,11 @@ def request(port: int, now_ms: int, *, ecn: bool) -> bytes:
     return _packet(port, SYN | (ECE | CWR if ecn else 0), 0, 0, _opening(now_ms, 0))
 
 
-def data(port: int, number: int, opened: Segment, echo: int, now_ms: int, *, ect: int, cwr: bool) -> bytes:
-    """Return full segment `number` of a connection that `opened` has accepted."""
+def data(port: int, number: int, wanted: int, echo: int, now_ms: int, *, ect: int, cwr: bool) -> bytes:
+    """Return full segment `number` of a connection of whose other way the byte `wanted` is the next."""
     options = struct.pack("!BBBBII", 1, 1, 8, 10, now_ms, echo)
     flags = ACK | (CWR if cwr else 0)
-    return _packet(
-        port, flags, 1 + number * PAYLOAD_BYTES, opened.sequence + 1, options, payload=bytes(PAYLOAD_BYTES), ect=ect
-    )
+    return _packet(port, flags, 1 + number * PAYLOAD_BYTES, wanted, options, payload=bytes(PAYLOAD_BYTES), ect=ect)
 
 
 def _opening(now_ms: int, echo: int) -> bytes:
@@ -117,14 +115,14 @@ class Acknowledgement:
     marked: bool
 
 
-def acknowledge(port: int, ack: Acknowledgement, now_ms: int) -> bytes:
-    """Return an acknowledgement."""
+def acknowledge(port: int, ack: Acknowledgement, now_ms: int, sent: int = 0) -> bytes:
+    """Return an acknowledgement of a peer that has sent so many segments."""
     options = struct.pack("!BBBBII", 1, 1, 8, 10, now_ms, ack.echo)
     if ack.blocks:
         options += struct.pack("!BBBB", 1, 1, 5, 2 + 8 * len(ack.blocks))
         for start, end in ack.blocks:
             options += struct.pack("!II", start & 0xFFFFFFFF, end & 0xFFFFFFFF)
-    return _packet(port, ACK | (ECE if ack.marked else 0), 1, ack.number, options)
+    return _packet(port, ACK | (ECE if ack.marked else 0), 1 + sent * PAYLOAD_BYTES, ack.number, options)
 
 
 def _packet(

@@ -263,14 +263,14 @@ def replay_sender(
     """
 
 def replay_receiver(
-    scenario: Scenario, arrivals: list[tuple[int, int | None, bool, bool, int]], until_ns: int
-) -> list[tuple[int, int, bool, list[tuple[int, int]]]]:
+    scenario: Scenario, arrivals: list[tuple[int, int | None, bool, bool, int]], sends_ns: list[int], until_ns: int
+) -> list[tuple[int, int, bool, bool, list[tuple[int, int]]]]:
     """Lead the receiver of the first group through recorded arrivals; return what it acknowledged by `until_ns`.
 
     An arrival is its time (ns, never falling), its number in segments or None for a SYN, whether it carries CE,
-    whether it says CWR, and the smoothed round-trip time that the receiver knows (ns; 0 is none). An acknowledgement is
-    its time (ns), the next number expected, whether a mark is echoed, and at most three SACK blocks. Raises ValueError
-    where times go back.
+    whether it says CWR, and the smoothed round-trip time that the receiver knows (ns; 0 is none). At the times
+    `sends_ns` data leaves the other way. An acknowledgement is its time (ns), the next number expected, whether a mark
+    is echoed, whether it goes with data, and at most three SACK blocks. Raises ValueError where times go back.
     """
 
 class Scenario:

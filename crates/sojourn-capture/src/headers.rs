@@ -33,11 +33,13 @@ pub struct FlowHeaders {
     pub header_bytes: u32,
     /// Whether the flow uses the timestamp option.
     pub timestamps: bool,
+    /// Whether its data travels on a connection that the other end opens.
+    pub answers: bool,
 }
 
 /// The headers of `packet`; cut off where the packet itself is shorter.
 pub fn headers(packet: &Packet<Segment>, flow: &FlowHeaders) -> Vec<u8> {
-    let mut bytes = ip(packet);
+    let mut bytes = ip(packet, flow);
     match packet.key.protocol {
         Protocol::Tcp => tcp(&mut bytes, packet, flow),
         Protocol::Udp => udp(&mut bytes, packet),
@@ -47,7 +49,7 @@ pub fn headers(packet: &Packet<Segment>, flow: &FlowHeaders) -> Vec<u8> {
 }
 
 /// RFC 791.
-fn ip(packet: &Packet<Segment>) -> Vec<u8> {
+fn ip(packet: &Packet<Segment>, flow: &FlowHeaders) -> Vec<u8> {
     let ecn = match packet.ecn {
         Ecn::NotEct => 0,
         Ecn::Ect1 => 1,
@@ -61,7 +63,7 @@ fn ip(packet: &Packet<Segment>) -> Vec<u8> {
     let mut bytes = vec![0x45, packet.dscp.number() << 2 | ecn];
     bytes.extend(total_length(packet).to_be_bytes());
     bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
-    let forth = travels_forth(packet.body.kind);
+    let forth = travels_forth(packet.body.kind) != flow.answers;
     bytes.extend(address(forth, packet.key.source));
     bytes.extend(address(!forth, packet.key.destination));
     let sum = checksum(&bytes).to_be_bytes();
@@ -83,6 +85,7 @@ fn tcp(bytes: &mut Vec<u8>, packet: &Packet<Segment>, flow: &FlowHeaders) {
         SegmentKind::Syn => (0, 0, SYN),
         SegmentKind::SynAck => (0, 1, SYN | ACK),
         SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Probe => (at(body.number), 1, ACK),
+        SegmentKind::DataAck => (at(body.number), at(body.carried().0), ACK),
         SegmentKind::Ack => (1, at(body.number), ACK),
         SegmentKind::Request | SegmentKind::Echo => (1, 1, ACK),
     };
@@ -121,6 +124,7 @@ fn timestamps(bytes: &mut Vec<u8>, body: &Segment) {
             let arrived = body.stamp.as_nanos().saturating_add_signed(body.delay_nanos);
             (millis(Time::from_nanos(arrived)), millis(body.stamp))
         }
+        SegmentKind::DataAck => (millis(body.stamp), millis(body.carried().1)),
         SegmentKind::Syn
         | SegmentKind::Data
         | SegmentKind::Datagram
@@ -149,7 +153,10 @@ fn options_bytes(header_bytes: u32, more: u32) -> usize {
 
 /// Whether the data's sender sent it.
 fn travels_forth(kind: SegmentKind) -> bool {
-    matches!(kind, SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Probe)
+    matches!(
+        kind,
+        SegmentKind::Syn | SegmentKind::Data | SegmentKind::DataAck | SegmentKind::Datagram | SegmentKind::Probe
+    )
 }
 
 /// Senders of data are in 10.1.0.0/16, receivers in 10.2.0.0/16; host numbers count from one. Where those are used up, the
@@ -172,7 +179,7 @@ mod tests {
     use sojourn_queue::{Dscp, FlowKey};
     use sojourn_transport::{Block, Counters};
 
-    const FLOW: FlowHeaders = FlowHeaders { payload_bytes: 1448, header_bytes: 52, timestamps: true };
+    const FLOW: FlowHeaders = FlowHeaders { payload_bytes: 1448, header_bytes: 52, timestamps: true, answers: false };
 
     fn packet(kind: SegmentKind, number: u32, bytes: u32) -> Packet<Segment> {
         Packet {
@@ -228,6 +235,21 @@ mod tests {
         assert_eq!(word(&bytes, 28), 1 + 5 * 1448);
         assert_eq!(bytes[54..56], [SACK, 10]);
         assert_eq!((word(&bytes, 56), word(&bytes, 60)), (1 + 7 * 1448, 1 + 9 * 1448));
+    }
+
+    /// With two SACK blocks, for which there is room and no more: what is beside them in the packet stays whole.
+    #[test]
+    fn data_carries_an_acknowledgement() {
+        let mut ack = Segment::new(SegmentKind::Ack, 5, Time::from_nanos(7_000_000_000));
+        ack.blocks = 2;
+        let mut data = packet(SegmentKind::Data, 2, 1520);
+        data.body.carry(11, &ack);
+        let bytes = headers(&data, &FLOW);
+        assert_eq!(bytes.len(), 52 + 20);
+        assert_eq!((word(&bytes, 24), word(&bytes, 28)), (1 + 2 * 1448, 1 + 5 * 1448));
+        assert_eq!((word(&bytes, 44), word(&bytes, 48)), (2500, 7000));
+        let back = headers(&data, &FlowHeaders { answers: true, ..FLOW });
+        assert_eq!((bytes[13], bytes[17], back[13], back[17]), (1, 2, 2, 1));
     }
 
     /// r.cep = 5 + 9: the ACE field is 14 modulo 8 = 6, AE and CWR. 2896 B came with ECT(1), and 13,032 B = 0x32e8 with CE.

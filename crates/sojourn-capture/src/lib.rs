@@ -38,6 +38,7 @@ fn flow_headers(scenario: &Scenario) -> Vec<FlowHeaders> {
             payload_bytes: options.payload_bytes,
             header_bytes: options.header_bytes,
             timestamps: options.timestamps && is_tcp,
+            answers: group.connections_of.is_some(),
         };
         std::iter::repeat_n(flow, (group.flows * group.traffic.connections()) as usize)
     };

@@ -173,7 +173,7 @@ const ECN: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 
 fn kind_code(kind: SegmentKind) -> u8 {
     match kind {
-        SegmentKind::Data => 0,
+        SegmentKind::Data | SegmentKind::DataAck => 0,
         SegmentKind::Ack => 1,
         SegmentKind::Syn => 2,
         SegmentKind::SynAck => 3,

@@ -233,6 +233,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
             .map_or_else(|| unsaid_start(fields, scenario, flows), |start| moments(start, flows)),
         stop: fields.item("stop").map(|stop| moments(stop, flows)),
         direction: direction(fields),
+        connections_of: connections_of(fields, scenario),
         enters: enters(fields, scenario),
         stations: of_group(fields, scenario),
         dscp: fields.dscp("dscp").expect(CHECKED),
@@ -244,6 +245,12 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         },
         clock_skew_ppm: fields.number("clock_skew_ppm").expect(CHECKED),
     }
+}
+
+/// The group, by index, on whose connections the data of `group` travels.
+pub(crate) fn connections_of(group: &Fields, scenario: &Fields) -> Option<usize> {
+    let name = group.text("connections_of")?;
+    scenario.tables("group").iter().position(|other| other.text("name") == Some(name))
 }
 
 /// The base round-trip time of each flow of a group whose values are checked.

@@ -163,7 +163,7 @@ impl Present {
     ) -> Option<GroupChange> {
         let before = self.fields.tables("group").to_vec();
         let Element { index, path, keys, fields } = self.element(checker, part, "group", node, path)?;
-        rules::retuned(&before[index], &fields, &path, checker.reporter);
+        rules::retuned(&before, index, &fields, &path, checker.reporter);
         let control = fields.chosen("control").filter(|_| keys.contains(&"control"));
         Some(GroupChange {
             group: index,

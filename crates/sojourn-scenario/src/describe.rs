@@ -312,6 +312,9 @@ fn group(group: &Group, scenario: &Scenario) -> Fields {
         fields.put("stop", stop);
     }
     fields.put("direction", direction(group.direction));
+    if let Some(other) = group.connections_of {
+        fields.put("connections_of", Item::Text(scenario.groups[other].name.clone()));
+    }
     if let Some(link) = group.enters {
         let name = match link {
             Which::Bottleneck => "bottleneck",

@@ -96,6 +96,7 @@ impl Writer<'_> {
         self.respect_conditions(section, &mut entries);
         self.respect_air(section, &mut entries);
         if section.name.is_empty() {
+            self.respect_ways(&mut entries);
             self.respect_links(&mut entries);
             respect_times(&mut entries);
         }
@@ -282,6 +283,33 @@ impl Writer<'_> {
         }
         let table = Written::Section(entries);
         if part.listed { Written::List(vec![table]) } else { table }
+    }
+
+    /// No group's data travels on connections of another, but for that of one more group in some scenarios with a way back.
+    fn respect_ways(&mut self, entries: &mut Entries) {
+        let has_reverse = entries.iter().any(|(key, _)| *key == "reverse");
+        let Some((_, Written::List(groups))) = entries.iter_mut().find(|(key, _)| *key == "group") else { return };
+        for group in groups.iter_mut() {
+            let Written::Section(group) = group else { continue };
+            group.retain(|(key, _)| *key != "connections_of");
+        }
+        if !has_reverse || !self.random.chance(0.5) {
+            return;
+        }
+        let Some(Written::Section(group)) = groups.first_mut() else { return };
+        group.retain(|(key, written)| {
+            let one_way = ["host", "receiver_control", "window_scale", "clock_offset", "clock_skew_ppm"];
+            !one_way.contains(key) && (*key != "traffic" || written.is_kind("bulk"))
+        });
+        let Some((_, Written::Text(name))) = group.iter().find(|(key, _)| *key == "name").cloned() else { return };
+        let mut other = group.clone();
+        other.retain(|(key, _)| !["name", "direction", "enters", "hosts", "receiver_hosts"].contains(key));
+        let is_reverse = group.contains(&("direction", Written::Text("reverse".to_owned())));
+        let direction = if is_reverse { "forward" } else { "reverse" };
+        other.push(("name", Written::Text(format!("{name}-back"))));
+        other.push(("direction", Written::Text(direction.to_owned())));
+        other.push(("connections_of", Written::Text(name)));
+        groups.push(Written::Section(other));
     }
 
     /// Changes are of links that there are.

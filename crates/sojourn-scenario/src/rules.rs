@@ -9,6 +9,7 @@ mod memory;
 mod phases;
 mod size;
 mod traffic;
+mod ways;
 
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
@@ -37,9 +38,9 @@ pub(crate) fn changed(link: &Fields, path: &str, scenario: &Fields, reporter: &m
     size::check(scenario, reporter);
 }
 
-/// Checks the group at `path` that a change has made of `before`.
-pub(crate) fn retuned(before: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    groups::retuned(before, group, path, reporter);
+/// Checks the group at `path` that a change has made of number `index` of the groups `before`.
+pub(crate) fn retuned(before: &[Fields], index: usize, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    groups::retuned(before, index, group, path, reporter);
 }
 
 /// The dotted key of the table `fields` in the list `list`.

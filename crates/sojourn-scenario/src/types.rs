@@ -556,6 +556,8 @@ pub struct Group {
     pub stop: Option<Moments>,
     /// Which way data travels.
     pub direction: Direction,
+    /// The group, by index, on whose connections its data travels, the other way; connections of its own where absent.
+    pub connections_of: Option<usize>,
     /// The link at which its data enters the network; the first of its direction where absent.
     pub enters: Option<Which>,
     /// Indices of the stations that its flows go to or come from, in turn; none without stations.

@@ -3,6 +3,7 @@
 use crate::agenda::Agenda;
 use crate::air::Air;
 use crate::changes::{changes_line, of_link, place};
+use crate::dialer::Dialer;
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
 use crate::grants::Grants;
@@ -17,17 +18,15 @@ use crate::series::Recorder;
 use crate::times::Times;
 use crate::tokens::Tokens;
 use crate::world::{GroupMeter, World};
-use sojourn_congestion::{AnyControl, Control, EcnUse};
-use sojourn_core::registry::Params;
+use sojourn_congestion::{Control, EcnUse};
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_media::{Device, Medium};
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
-use sojourn_scenario::ReceiverControl;
 use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
 };
 use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
-use sojourn_transport::{Clock, EcnFlags, Ect, Options, Receiver, Segment, Sender, SmallQueue};
+use sojourn_transport::{EcnFlags, Ect, Options, Segment, SmallQueue};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -82,6 +81,20 @@ struct Builder<'a> {
     numbered: u32,
 }
 
+/// Makes one connection of two flows where a group's data travels on connections of another.
+fn join_ways(scenario: &Scenario, flows: &mut [Flow]) {
+    let first = |group: usize| flows.iter().position(|flow| flow.group as usize == group);
+    let ways: Vec<_> = scenario
+        .groups
+        .iter()
+        .enumerate()
+        .filter_map(|(answers, group)| Some((first(group.connections_of?)?, first(answers)?, group.flows as usize)))
+        .collect();
+    for (opens, answers, count) in ways {
+        (0..count).for_each(|index| crate::duplex::join(flows, opens + index, answers + index));
+    }
+}
+
 /// Where a flow stands.
 struct FlowPlace {
     /// Its group's index.
@@ -110,6 +123,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     builder.add_links();
     builder.entrances = builder.chain_links();
     let mut flows = builder.flows();
+    join_ways(scenario, &mut flows);
     builder.add_routes();
     builder.drop_unused_lines(&mut flows);
     let devices = std::mem::take(&mut builder.devices);
@@ -349,6 +363,7 @@ impl Builder<'_> {
                 sojourn: None,
                 counts: Counts::default(),
                 past: None,
+                duplex: None,
                 armed: Time::NEVER,
             });
         }
@@ -461,76 +476,6 @@ impl Builder<'_> {
         }
         let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
         Endpoints::Transport(sender, receiver)
-    }
-}
-
-/// Segments that receive offload takes as one at most: 64 KiB of 1448 B.
-const MAX_GATHERED: u32 = 45;
-
-/// Makes connections of the flows of a group that responds to congestion.
-#[derive(Debug)]
-pub struct Dialer {
-    options: Options,
-    control: Option<Params>,
-    receiver_control: Option<ReceiverControl>,
-    host: Option<scenario::Host>,
-    /// Whether the application writes messages.
-    messages: bool,
-    clock: Clock,
-    group: String,
-    seed: u64,
-}
-
-impl Dialer {
-    fn new(group: &Group, options: &Options, seed: u64) -> Dialer {
-        Dialer {
-            options: options.clone(),
-            control: group.control.clone(),
-            receiver_control: group.receiver_control.clone(),
-            host: group.host,
-            messages: matches!(group.traffic, Traffic::Messages(_)),
-            clock: Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm },
-            group: group.name.clone(),
-            seed,
-        }
-    }
-
-    /// Connections from now on have the control `control`.
-    pub fn retune(&mut self, control: &Params) {
-        self.control = Some(control.clone());
-    }
-
-    /// Both ends of connection `number` of the flow `index`.
-    pub fn dial(&self, index: u32, number: u64) -> (Sender, Receiver) {
-        let options = &self.options;
-        let control = self.control.as_ref().expect("responsive traffic has a control");
-        let connection = if number > 0 { format!(".{number}") } else { String::new() };
-        let stream = |name: &str| Stream::new(self.seed, &format!("group.{}.{index}.{name}{connection}", self.group));
-        let control = AnyControl::build(control, &options.path(), stream("control"));
-        let mut control = control.expect("the scenario's parameters were checked");
-        if let AnyControl::Custom(custom) = &mut control {
-            custom.belongs_to(format!("flow {index} of {}", self.group));
-        }
-        let mut sender = Sender::new(options, control);
-        if self.messages {
-            sender = sender.with_short_segments();
-        }
-        if !options.send_jitter.is_zero() {
-            sender = sender.with_jitter(options.send_jitter, stream("send-jitter"));
-        }
-        let mut receiver = Receiver::new(options, self.clock);
-        if let Some(host) = self.host {
-            sender = host.bursting(sender);
-            if !host.receive_offload.is_zero() {
-                receiver = receiver.with_offload(host.receive_offload, host.burst.max(MAX_GATHERED));
-            }
-        }
-        if let Some(ReceiverControl { control, window_scale }) = &self.receiver_control {
-            let control = AnyControl::build(control, &options.path(), stream("receiver-control"));
-            let control = control.expect("the scenario's parameters were checked");
-            return receiver.steering(sender, options, control, *window_scale);
-        }
-        (sender, receiver)
     }
 }
 

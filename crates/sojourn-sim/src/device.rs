@@ -33,7 +33,7 @@ struct Counter<'a> {
 
 impl Sink<Segment> for Counter<'_> {
     fn dropped(&mut self, packet: &Packet, _reason: DropReason) {
-        self.flows[packet.flow as usize].counts.on_drop(packet);
+        self.flows[packet.flow as usize].on_drop(packet);
         self.dropped.push(packet.flow);
     }
 

@@ -1,6 +1,7 @@
 //! A flow: its sender, its receiver and its counters.
 
 use crate::Packet;
+use crate::duplex::Duplex;
 use crate::times::Coarse;
 use sojourn_core::{Optional, Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
@@ -64,6 +65,8 @@ pub struct Flow {
     pub counts: Counts,
     /// What was before, where anything was.
     pub past: Option<Box<Past>>,
+    /// What there is of the other way, where its connection carries data both ways.
+    pub duplex: Option<Box<Duplex>>,
     /// Time of its earliest pending timer.
     pub armed: Time,
 }
@@ -240,7 +243,7 @@ pub struct Counts {
 impl Counts {
     /// A packet was dropped.
     #[inline]
-    pub fn on_drop(&mut self, packet: &Packet) {
+    fn on_drop(&mut self, packet: &Packet) {
         self.lost += 1;
         self.drops += u64::from(is_data(&packet.body));
         self.lost_acks += u64::from(packet.body.kind == SegmentKind::Ack);
@@ -285,10 +288,19 @@ pub fn by_flow(connections: &[Flow]) -> impl Iterator<Item = &[Flow]> {
 /// Whether it carries what the application sends: not an acknowledgement, not a handshake.
 #[inline]
 pub fn is_data(segment: &Segment) -> bool {
-    matches!(segment.kind, SegmentKind::Data | SegmentKind::Datagram)
+    matches!(segment.kind, SegmentKind::Data | SegmentKind::DataAck | SegmentKind::Datagram)
 }
 
 impl Flow {
+    /// One of its packets was dropped.
+    #[inline]
+    pub fn on_drop(&mut self, packet: &Packet) {
+        self.counts.on_drop(packet);
+        if let Some(duplex) = &mut self.duplex {
+            duplex.take(packet);
+        }
+    }
+
     /// A packet of `bytes` that carries `body`, addressed from sender to receiver.
     #[inline(always)]
     fn packet(&mut self, id: u32, body: Segment, bytes: u32, ecn: Ecn) -> Packet {

@@ -14,6 +14,8 @@ mod build;
 mod changes;
 mod clock;
 mod device;
+mod dialer;
+mod duplex;
 mod ends;
 mod flow;
 mod grants;

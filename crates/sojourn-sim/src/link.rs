@@ -84,7 +84,7 @@ impl Sink<Segment> for Counter<'_> {
     #[inline]
     fn dropped(&mut self, packet: &Packet, _reason: DropReason) {
         self.meter.dropped(packet);
-        self.flows[packet.flow as usize].counts.on_drop(packet);
+        self.flows[packet.flow as usize].on_drop(packet);
         if let Some(special) = self.special {
             special.note(PacketEvent::Drop, packet, self.meter.read_at());
         }
@@ -190,7 +190,7 @@ impl Link {
     fn police(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.totals.arrivals += 1;
         self.meter.totals.drops += 1;
-        flows[packet.flow as usize].counts.on_drop(packet);
+        flows[packet.flow as usize].on_drop(packet);
         if let Some(special) = &mut self.special {
             special.note(PacketEvent::Drop, packet, now);
         }
@@ -322,7 +322,7 @@ impl Link {
     /// `packet` is lost on its way over the link.
     pub fn lose(&mut self, packet: &Packet, flows: &mut [Flow]) {
         self.meter.lost(packet);
-        flows[packet.flow as usize].counts.on_drop(packet);
+        flows[packet.flow as usize].on_drop(packet);
     }
 
     /// When the discipline's own clock wants to run.

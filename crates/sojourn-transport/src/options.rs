@@ -540,6 +540,13 @@ pub enum Slack {
 }
 
 impl Options {
+    /// These of an end that asks for nothing: both ends know each other.
+    #[must_use]
+    pub fn without_handshake(mut self) -> Options {
+        self.handshake = false;
+        self
+    }
+
     /// Reads the options of a group.
     ///
     /// # Errors

@@ -242,6 +242,15 @@ impl Receiver {
         pace.is_some_and(Pace::asks_for_data_rtt)
     }
 
+    /// The smoothed round-trip time of the sender at the same end, whose connection this is, too (`srtt_us`).
+    pub fn set_rtt_here(&mut self, rtt: Span) {
+        if let Some(pace) = self.pace()
+            && !rtt.is_zero()
+        {
+            pace.set_rtt(rtt);
+        }
+    }
+
     /// The smoothed round-trip time of the sender, which timestamps tell the receiver (RFC 7323 section 4.1).
     pub fn set_rtt(&mut self, rtt: Span) {
         if let Some(pace) = self.pace()
@@ -367,6 +376,25 @@ impl Receiver {
         }
         self.tell_time(now);
         Some(self.acknowledge())
+    }
+
+    /// The acknowledgement that goes with data which leaves `now` the other way on the same connection: it tells what has come,
+    /// whether that waits to be acknowledged or not.
+    pub fn on_data_sent(&mut self, now: Time) -> Segment {
+        let is_due = self.pending > 0;
+        if let Some(pace) = self.pace() {
+            pace.sends_along(is_due);
+        }
+        let ack = self.acknowledge();
+        self.note_data_sent(now);
+        ack
+    }
+
+    /// Data leaves `now` the other way, and an acknowledgement made before with it.
+    pub fn note_data_sent(&mut self, now: Time) {
+        if let Some(pace) = self.pace() {
+            pace.on_data_sent(now);
+        }
     }
 
     /// What steers learns what the clock shows.

@@ -102,11 +102,21 @@ pub struct Arriving {
     pub rtt: Span,
 }
 
-/// What `receiver` acknowledges of `arrivals`, which are in the order of time, and when. A timer comes before an arrival of the
-/// same time; those that are due by `until` come as well.
-pub fn replay_arrivals(mut receiver: Receiver, arrivals: &[Arriving], until: Time) -> Vec<(Time, Segment)> {
+/// What `receiver` acknowledges of `arrivals`, and when; with data where that is sent the other way, at the times `sends`. All
+/// are in the order of time. A timer comes before an arrival of the same time, and that before data; those that are due by `until`
+/// come as well.
+pub fn replay_arrivals(
+    mut receiver: Receiver,
+    arrivals: &[Arriving],
+    sends: &[Time],
+    until: Time,
+) -> Vec<(Time, Segment)> {
     let mut acks = Vec::new();
+    let mut sends = sends.iter().copied().peekable();
     for arrival in arrivals {
+        while let Some(at) = sends.next_if(|&at| at < arrival.at) {
+            send(&mut receiver, at, &mut acks);
+        }
         expire(&mut receiver, arrival.at, &mut acks);
         if arrival.segment.kind == SegmentKind::Syn {
             receiver.on_syn(&arrival.segment, arrival.at);
@@ -116,8 +126,15 @@ pub fn replay_arrivals(mut receiver: Receiver, arrivals: &[Arriving], until: Tim
             acks.extend(ack.map(|ack| (arrival.at, ack)));
         }
     }
+    sends.for_each(|at| send(&mut receiver, at, &mut acks));
     expire(&mut receiver, until, &mut acks);
     acks
+}
+
+/// Data leaves at `at`.
+fn send(receiver: &mut Receiver, at: Time, acks: &mut Vec<(Time, Segment)>) {
+    expire(receiver, at, acks);
+    acks.push((at, Segment { kind: SegmentKind::DataAck, ..receiver.on_data_sent(at) }));
 }
 
 fn expire(receiver: &mut Receiver, until: Time, acks: &mut Vec<(Time, Segment)>) {

@@ -27,6 +27,8 @@ pub enum SegmentKind {
     Data,
     /// Acknowledges.
     Ack,
+    /// Carries payload, and acknowledges what comes the other way on the same connection (RFC 9293 section 3.8.6.3).
+    DataAck,
     /// Carries payload that nobody acknowledges.
     Datagram,
     /// Asks for payload: travels from the receiver to the sender.
@@ -158,6 +160,9 @@ impl Segment {
     /// Bytes that its options add to the header, padded as on the wire (RFC 2018 section 3).
     #[inline]
     pub fn option_bytes(&self) -> u32 {
+        if self.kind == SegmentKind::DataAck {
+            return self.sack[2].start;
+        }
         let sack = if self.blocks == 0 { 0 } else { 4 + 8 * u32::from(self.blocks) };
         if self.ecn.has(EcnFlags::OPTION) { sack + COUNTERS_BYTES } else { sack }
     }
@@ -167,6 +172,23 @@ impl Segment {
         let Block { start, end } = self.sack[MAX_BLOCKS - 1];
         let counters = Counters { ect1: start & ECT1 != 0, ect_bytes: start & !ECT1, ce_bytes: end };
         self.ecn.has(EcnFlags::OPTION).then_some(counters)
+    }
+
+    /// Makes data of it that acknowledges what `ack` does, packet `number` of its direction. There is no room for blocks and
+    /// options: who sends it keeps them.
+    pub fn carry(&mut self, number: u32, ack: &Segment) {
+        let stamp = ack.stamp.as_nanos();
+        self.kind = SegmentKind::DataAck;
+        self.ecn = EcnFlags(self.ecn.0 | ack.ecn.0 & EcnFlags::ALL.0);
+        self.sack[0] = Block { start: number, end: ack.number };
+        self.sack[1] = Block { start: (stamp >> 32) as u32, end: stamp as u32 };
+        self.sack[2] = Block { start: ack.option_bytes(), end: 0 };
+    }
+
+    /// The next number expected and the echoed time that data says which [carries](Segment::carry) an acknowledgement.
+    pub fn carried(&self) -> (u32, Time) {
+        let [number, stamp, _] = self.sack;
+        (number.end, Time::from_nanos(u64::from(stamp.start) << 32 | u64::from(stamp.end)))
     }
 
     /// Gives it an AccECN option. Beside timestamps that and two SACK blocks fill the header, and so the last block goes.

@@ -411,6 +411,35 @@ impl Sender {
         self.retransmission_at <= now || self.next_send_at == now
     }
 
+    /// It at the end that is connected to: it waits for a SYN, and sends when [`on_syn_ack`](Sender::on_syn_ack) says that its
+    /// answer has been acknowledged.
+    #[must_use]
+    pub fn listening(mut self) -> Sender {
+        (self.state, self.syn_due) = (State::Handshake, false);
+        self
+    }
+
+    /// When its SYN was first sent, or answered last.
+    pub fn first_syn(&self) -> Time {
+        self.first_syn
+    }
+
+    /// Whether the connection is not yet open.
+    pub fn is_connecting(&self) -> bool {
+        self.state == State::Handshake
+    }
+
+    /// A SYN is answered `now`, which ends the connection's handshake when the answer is acknowledged. An answer that is sent
+    /// again counts as a lost SYN (RFC 5681 section 3.1).
+    pub fn on_syn(&mut self, now: Time) {
+        if self.state == State::Handshake {
+            if self.first_syn != Time::NEVER {
+                self.rtt.back_off();
+            }
+            self.first_syn = now;
+        }
+    }
+
     /// The connection was accepted by an answer to the SYN that was sent at `echoed`.
     pub fn on_syn_ack(&mut self, now: Time, echoed: Time) {
         if self.state != State::Handshake {

@@ -114,6 +114,15 @@ pub(super) static GROUP: Section = Section {
             example: "reverse",
         },
         Key {
+            name: "connections_of",
+            form: Form::Text,
+            presence: Presence::Optional("connections of its own"),
+            description: "the group on whose connections its data travels, the other way; acknowledgements of either go with \
+                          data of the other. Both groups have the same `flows`, `rtt`, `transport` and `station`, opposite \
+                          directions, and traffic that keeps its connection",
+            example: "upload",
+        },
+        Key {
             name: "enters",
             form: Form::Text,
             presence: Presence::Optional("the first link of its direction"),

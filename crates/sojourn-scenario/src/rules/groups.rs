@@ -1,6 +1,6 @@
 //! Rules of groups.
 
-use super::{access, element_path};
+use super::{access, element_path, ways};
 use crate::Direction;
 use crate::build;
 use crate::check::join;
@@ -30,6 +30,7 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         algorithms(group, &path, reporter);
         steering(group, &path, reporter);
         ecn(scenario, group, &path, reporter);
+        ways::check(scenario.tables("group"), index, &path, reporter);
     }
 }
 
@@ -222,8 +223,13 @@ fn steering(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 }
 
 /// A control takes parameters while it runs, where they are not about its start or the shape of what it remembers.
-pub(super) fn retuned(before: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+pub(super) fn retuned(groups: &[Fields], index: usize, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     algorithms(group, path, reporter);
+    let before = &groups[index];
+    if ways::go_both_ways(groups, index) && build::rtts(before) != build::rtts(group) {
+        let found = Fault::new("a change of the round-trip time of connections that carry data both ways");
+        reporter.error(group.origin_of("rtt"), &join(path, "rtt"), found, "a change of the delay of a link");
+    }
     let (Some(old), Some(new)) = (before.chosen("control"), group.chosen("control")) else { return };
     let (path, origin) = (join(path, "control"), group.origin_of("control"));
     let (kind, asked) = (old.params.descriptor(), new.params.descriptor());

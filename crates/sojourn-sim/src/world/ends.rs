@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::Packet;
+use crate::duplex;
 use crate::flow::{Endpoints, Flow, Outgoing};
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
@@ -44,6 +45,7 @@ impl World {
     fn deliver_other(&mut self, index: usize, packet: &Packet) {
         match packet.body.kind {
             SegmentKind::Data | SegmentKind::Ack => unreachable!("dealt with"),
+            SegmentKind::DataAck => self.on_data_with_ack(index, packet),
             SegmentKind::Syn => self.on_syn(index, &packet.body),
             SegmentKind::SynAck => self.on_syn_ack(index, &packet.body),
             SegmentKind::Datagram => self.on_datagram(index, packet),
@@ -60,13 +62,45 @@ impl World {
             Some(ack) => self.send_back(index, ack, 0),
             None => self.arm(index),
         }
-        if arrival.is_new && self.flows[index].has_messages {
+        self.after_arrival(index, arrival.is_new);
+    }
+
+    /// The application gets what has arrived. After the acknowledgement, which belongs to this connection and not to one that may
+    /// replace it.
+    #[inline(always)]
+    fn after_arrival(&mut self, index: usize, is_new: bool) {
+        if is_new && self.flows[index].has_messages {
             self.on_messages(index);
         }
-        // After the acknowledgement, which belongs to this connection and not to one that may replace it.
-        if arrival.is_new && self.flows[index].has_all() {
+        if is_new && self.flows[index].has_all() {
             self.on_arrived(index);
         }
+    }
+
+    /// Data has arrived where data of the same connection is sent from: what it acknowledges, then what it brings, then what may
+    /// be sent, and an acknowledgement of its own only where that took none along (Linux `tcp_rcv_established`).
+    fn on_data_with_ack(&mut self, index: usize, packet: &Packet) {
+        let now = self.now;
+        duplex::open(&mut self.flows, index, now);
+        let Some(duplex) = &mut self.flows[index].duplex else { unreachable!("data goes both ways") };
+        let (other, ack) = (duplex.other, duplex.take(packet));
+        if let Some(ack) = ack {
+            let rtt = self.flows[other].sender().on_ack_with_data(&ack, now);
+            self.note_rtt(other, rtt);
+        }
+        let flow = &mut self.flows[index];
+        let data = Packet { bytes: packet.bytes - packet.body.option_bytes(), ..*packet };
+        let arrival = flow.receive(&data, now);
+        let mut owed = arrival.ack;
+        if let Some(duplex) = &mut flow.duplex {
+            duplex.owed = owed.take();
+        }
+        self.transmit(other);
+        if let Some(ack) = self.flows[index].duplex.as_mut().and_then(|duplex| duplex.owed.take()) {
+            self.send_back(index, &ack, 0);
+        }
+        self.arm(index);
+        self.after_arrival(index, arrival.is_new);
     }
 
     fn on_datagram(&mut self, index: usize, packet: &Packet) {
@@ -106,6 +140,14 @@ impl World {
     /// The sender has got an acknowledgement, which has told it a round-trip time or not: sends what it lets go.
     #[inline(always)]
     fn after_ack(&mut self, index: usize, rtt: Option<Span>) {
+        self.note_rtt(index, rtt);
+        self.send_all(index);
+        let deadline = self.flows[index].deadline_of_sender(self.now);
+        self.arm_for(index, deadline);
+    }
+
+    #[inline(always)]
+    fn note_rtt(&mut self, index: usize, rtt: Option<Span>) {
         let flow = &mut self.flows[index];
         if let Some(rtt) = rtt {
             flow.counts.on_rtt(rtt);
@@ -113,15 +155,16 @@ impl World {
                 self.groups[flow.group as usize].rtt.record(rtt);
             }
         }
-        self.send_all(index);
-        let deadline = self.flows[index].deadline_of_sender(self.now);
-        self.arm_for(index, deadline);
     }
 
     fn on_syn(&mut self, index: usize, syn: &Segment) {
         self.flows[index].counts.others += 1;
         let now = self.now;
         let answer = self.flows[index].receiver().on_syn(syn, now);
+        if let Some(duplex) = &self.flows[index].duplex {
+            let other = duplex.other;
+            self.flows[other].sender().on_syn(now);
+        }
         self.send_back(index, &answer, 0);
     }
 
@@ -205,7 +248,11 @@ impl World {
             }
             let Some(next) = next_outgoing(flow, now) else { break };
             let is_last = flow.host.is_none() && flow.is_spent(now);
-            let packet = flow.packet_out(index as u32, next, now);
+            let mut packet = flow.packet_out(index as u32, next, now);
+            if flow.duplex.is_some() {
+                duplex::attach(&mut self.flows, index, &mut packet, now);
+            }
+            let flow = &mut self.flows[index];
             if let Some(log) = &mut self.ends {
                 log.add_sent(&packet, now);
             }

@@ -1,7 +1,7 @@
 //! What is measured of a world as a whole, and what must hold in it.
 
 use super::World;
-use crate::build::Dialer;
+use crate::dialer::Dialer;
 use crate::link::Link;
 use crate::times::{Coarse, Times};
 use sojourn_core::{Span, Time};

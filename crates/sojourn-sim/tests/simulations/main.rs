@@ -9,6 +9,7 @@ mod classes;
 mod common;
 mod delays;
 mod determinism;
+mod duplex;
 mod flows;
 mod host;
 mod instruments;

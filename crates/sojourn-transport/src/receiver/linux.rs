@@ -36,7 +36,7 @@ pub(super) struct Pace {
     least_delay: Span,
     /// A kernel's tick; zero is none.
     tick: Span,
-    /// Round-trip time of the handshake (`srtt_us`), where there was one.
+    /// Round-trip time of the handshake, where there was one, or of the sender at this end (`srtt_us`).
     rtt: Option<Span>,
     /// Round-trip time of the data (`rcv_rtt_est`), where it is known.
     data_rtt: Option<Span>,
@@ -49,6 +49,8 @@ pub(super) struct Pace {
     quick: u32,
     /// Whether the next one is not among them.
     is_extra: bool,
+    /// Whether data goes the other way soon after some has come, and takes acknowledgements with it (`pingpong`).
+    is_interactive: bool,
     /// When the last segment came in order (`lrcvtime`).
     last_next: Time,
     /// When the delayed acknowledgement goes.
@@ -77,6 +79,7 @@ impl Pace {
             delay: Span::ZERO,
             quick: 0,
             is_extra: false,
+            is_interactive: false,
             last_next: Time::ZERO,
             delayed_until: Time::NEVER,
             timer_at: Time::ZERO,
@@ -100,6 +103,11 @@ impl Pace {
     /// Whether [`set_data_rtt`](Pace::set_data_rtt) matters.
     pub(super) fn asks_for_data_rtt(&self) -> bool {
         !self.buffer.is_full_grown()
+    }
+
+    /// The sender at this end knows a round-trip time.
+    pub(super) fn set_rtt(&mut self, rtt: Span) {
+        self.rtt = Some(rtt);
     }
 
     /// The receive buffer holds so many segments.
@@ -160,6 +168,7 @@ impl Pace {
     /// `tcp_enter_quickack_mode`.
     fn become_quick(&mut self, most: u32) {
         self.be_quick(most);
+        self.is_interactive = false;
         self.delay = self.least_delay;
     }
 
@@ -170,7 +179,7 @@ impl Pace {
 
     /// Whether segments are acknowledged at once (`tcp_in_quickack_mode`).
     pub(super) fn is_quick(&self) -> bool {
-        self.quick > 0
+        self.quick > 0 && !self.is_interactive
     }
 
     /// Whether an acknowledgement is delayed (`ICSK_ACK_TIMER`).
@@ -237,7 +246,8 @@ impl Pace {
     pub(super) fn on_timer(&mut self, now: Time) -> bool {
         if self.delayed_until <= now {
             // It was delayed in vain.
-            self.delay = (self.delay * 2).min(self.rto());
+            self.delay = if self.is_interactive { self.least_delay } else { (self.delay * 2).min(self.rto()) };
+            self.is_interactive = false;
         }
         self.deadline() <= now
     }
@@ -256,6 +266,16 @@ impl Pace {
         }
         (self.compressed, self.compressed_until) = (0, Time::NEVER);
         self.delayed_until = Time::NEVER;
+    }
+
+    /// The next acknowledgement goes with data: one that was not due is none of the quick ones (`tcp_dec_quickack_mode`).
+    pub(super) fn sends_along(&mut self, is_due: bool) {
+        self.is_extra |= !is_due;
+    }
+
+    /// Data goes the other way (`tcp_event_data_sent`).
+    pub(super) fn on_data_sent(&mut self, now: Time) {
+        self.is_interactive |= self.tick_of(now).since(self.tick_of(self.last_next)) < self.delay;
     }
 
     /// Half of the delay, in whole ticks.

@@ -39,6 +39,18 @@ impl Sender {
         self.on_any_ack(segment, now)
     }
 
+    /// An acknowledgement arrived with data. Where it says nothing new it is no duplicate that tells of a loss (RFC 5681
+    /// section 2), and only a mark that it echoes counts.
+    pub fn on_ack_with_data(&mut self, segment: &Segment, now: Time) -> Option<Span> {
+        if segment.number > self.board.first() || segment.blocks > 0 {
+            return self.on_ack(segment, now);
+        }
+        if segment.number == self.board.first() && self.marks_of(segment, 0).is_some() {
+            self.on_echo(0, now);
+        }
+        None
+    }
+
     /// The same, whatever it says.
     #[inline(never)]
     fn on_any_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {

@@ -1,0 +1,83 @@
+//! Data in both directions of one connection: two flows whose acknowledgements travel with each other's data.
+//!
+//! A packet is too small for all that both say: what an acknowledgement says stays here while it travels, and the data names its
+//! place.
+
+use crate::Packet;
+use crate::flow::Flow;
+use sojourn_core::Time;
+use sojourn_queue::Ecn;
+use sojourn_transport::{Segment, SegmentKind};
+use std::collections::HashMap;
+
+/// What a flow has whose connection carries data the other way as well.
+#[derive(Debug)]
+pub struct Duplex {
+    /// The flow of the other way.
+    pub other: usize,
+    /// What is acknowledged by its data under way, by the number of the packet.
+    under_way: HashMap<u32, Segment>,
+    /// The number of its next packet.
+    next: u32,
+    /// The acknowledgement of what its receiver has just got, which goes with the other flow's data if that sends any now.
+    pub owed: Option<Segment>,
+}
+
+impl Duplex {
+    /// What a flow has beside the flow `other`.
+    pub fn with(other: usize) -> Duplex {
+        Duplex { other, under_way: HashMap::new(), next: 0, owed: None }
+    }
+
+    /// What the data of `packet` acknowledges, which is no longer under way.
+    pub fn take(&mut self, packet: &Packet) -> Option<Segment> {
+        self.under_way.remove(&packet.body.sack[0].start)
+    }
+}
+
+/// Both flows of a connection, in whose numbers `index` comes first.
+fn both(flows: &mut [Flow], index: usize) -> Option<[&mut Flow; 2]> {
+    let other = flows[index].duplex.as_ref()?.other;
+    flows.get_disjoint_mut([index, other]).ok()
+}
+
+/// Makes `first` and `second` the two ways of one connection, which the first opens.
+pub fn join(flows: &mut [Flow], first: usize, second: usize) {
+    flows[second].key = flows[first].key.reversed();
+    flows[first].duplex = Some(Box::new(Duplex::with(second)));
+    flows[second].duplex = Some(Box::new(Duplex::with(first)));
+}
+
+/// The data that the flow `index` sends `now` takes along what there is to acknowledge.
+#[cold]
+pub fn attach(flows: &mut [Flow], index: usize, packet: &mut Packet, now: Time) {
+    let Some([flow, other]) = both(flows, index).filter(|_| packet.body.kind == SegmentKind::Data) else { return };
+    let owed = other.duplex.as_mut().and_then(|duplex| duplex.owed.take());
+    let rtt = flow.sender().rtt().smoothed();
+    let receiver = other.receiver();
+    receiver.set_rtt_here(rtt);
+    let ack = match owed {
+        Some(ack) => {
+            receiver.note_data_sent(now);
+            ack
+        }
+        None => receiver.on_data_sent(now),
+    };
+    let Some(duplex) = &mut flow.duplex else { return };
+    packet.body.carry(duplex.next, &ack);
+    packet.bytes += packet.body.option_bytes();
+    duplex.under_way.insert(duplex.next, ack);
+    duplex.next = duplex.next.wrapping_add(1);
+}
+
+/// The end that was connected to has got the first data of the flow `index`: the connection is open for it as well.
+pub fn open(flows: &mut [Flow], index: usize, now: Time) {
+    let Some([flow, other]) = both(flows, index) else { return };
+    if other.sender().is_connecting() {
+        if flow.ecn == Ecn::NotEct {
+            other.ecn = Ecn::NotEct;
+        }
+        let answered = other.sender().first_syn();
+        other.sender().on_syn_ack(now, answered);
+    }
+}
