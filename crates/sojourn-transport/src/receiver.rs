@@ -338,7 +338,7 @@ impl Receiver {
             return Arrival { is_new, ack: earlier };
         }
         let at_once = match self.pace() {
-            Some(_) => has_news || self.is_due_in_linux(before.had_gap, now),
+            Some(_) => has_news || self.is_due_in_linux(before.had_gap, now) || self.is_due_when_read(before.next),
             // RFC 5681 section 4.2: out of order, duplicate, or filling a gap. There one acknowledgement does.
             None => out_of_order || (earlier.is_none() && (has_news || self.pending >= self.ack_every)),
         };

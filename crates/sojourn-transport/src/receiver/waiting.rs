@@ -56,6 +56,18 @@ impl Receiver {
         pace.is_quick() || if has_gap { !pace.compresses(next, now) } else { !pace.delays(now) }
     }
 
+    /// Whether Linux acknowledges once the application has read what follows `before`, for which it had not yet done so
+    /// (`tcp_cleanup_rbuf`). The acknowledgement then tells of the room in the emptied buffer.
+    pub(super) fn is_due_when_read(&mut self, before: u32) -> bool {
+        let is_enough = self.next - self.last_acked >= self.ack_every;
+        let beyond = self.count_beyond();
+        let is_due = is_enough && self.next > before;
+        if let Some(pace) = self.pace().filter(|_| is_due) {
+            pace.hold(beyond);
+        }
+        is_due
+    }
+
     pub(super) fn offload(&mut self) -> Option<&mut Offload> {
         self.schedule.as_mut()?.offload.as_mut()
     }
