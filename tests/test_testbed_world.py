@@ -134,6 +134,23 @@ def test_flows_of_unequal_paths_share_as_is_simulated(virtual: str, cubic_rtt: s
 
 
 @pytest.mark.testbed
+@pytest.mark.parametrize(
+    ("flows", "rate", "queue", "rtt"), [(19, "10 Mbit/s", "pie", "100 ms"), (10, "4 Mbit/s", "codel", "50 ms")]
+)
+def test_many_flows_with_few_segments_use_the_link_as_is_simulated(
+    virtual: str, flows: int, rate: str, queue: str, rtt: str
+) -> None:
+    """Where windows have few segments, acknowledgements that wait idle the link: with a fault in them it was 97 %."""
+    own = {**TCP, "flows": flows, "rtt": rtt, "start": {"uniform": ["0 s", "1 s"]}}
+    given = scenario(group=[own], bottleneck={**link(queue), "rate": rate}, duration="40 s", warmup="10 s")
+    real = given.run(backend="linux", kernel=virtual, shaper="device").runs[0].bottleneck
+    simulated = [run.bottleneck for run in given.run(runs=3).runs]
+    assert real.utilization == pytest.approx(np.mean([one.utilization for one in simulated]), abs=0.015)
+    assert real.drop_rate == pytest.approx(np.mean([one.drop_rate for one in simulated]), rel=0.15)
+    assert real.queue_ms.mean == pytest.approx(np.mean([one.queue_ms.mean for one in simulated]), rel=0.1)
+
+
+@pytest.mark.testbed
 @pytest.mark.parametrize("qdisc", ["none", "pfifo_fast"])
 def test_small_queues_keep_a_window_out_of_its_own_host(virtual: str, qdisc: str) -> None:
     host = {"kind": "linux", "qdisc": qdisc, **({} if qdisc == "none" else {"ring": 1, "byte_limits": False})}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 Arrival = tuple[int, int, int, int]
-"""Time after the first data (us), number in segments, whether it carries CE, whether it says CWR."""
+"""Time after the first data (us), number in segments, whether it carries CE, what it says (1: CWR; 2: PSH)."""
 
 _FAST_US = 60
 """A segment at 200 Mbit/s."""
@@ -15,6 +15,9 @@ _FEW = 0.025
 """What share is lost, late, twice, marked or with CWR where all of these happen."""
 _FIRST_LOST = 40
 """After those that are answered quickly."""
+_TOGETHER = 0.7
+"""What share of a small window comes right behind the segment before, and within what time."""
+_PIECE_US = 1_300
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,31 @@ def _replies(arrivals: Sequence[Arrival], every: int, after_us: int) -> list[int
     return [time_us + after_us for time_us, *_ in arrivals[every - 1 :: every]]
 
 
+def _few(count: int, rtt_us: int, seed: int) -> list[Arrival]:
+    """Return segments of a sender with a window of two to seven; 2.5 % are lost and come a round trip later."""
+    chance = random.Random(seed)  # noqa: S311 (no secret)
+    due: list[tuple[int, int]] = []
+    number = start_us = 0
+    while number < count:
+        at_us = start_us
+        for _ in range(chance.randint(2, 7)):
+            at_us += 1_200 if chance.random() < _TOGETHER else chance.randint(5_000, 30_000)
+            lost = number > _FIRST_LOST and chance.random() < _FEW
+            due.append((at_us + rtt_us * lost, number))
+            number += 1
+        start_us = max(start_us + rtt_us, at_us + 1_200)
+    return [(time_us, number, 0, 0) for time_us, number in sorted(due)]
+
+
+def _pushed(arrivals: Sequence[Arrival]) -> list[Arrival]:
+    """Return the same where each second of those that come together has PSH, as of two sent in one piece."""
+    told: list[Arrival] = []
+    for time_us, number, marked, _ in arrivals:
+        follows = bool(told) and time_us - told[-1][0] <= _PIECE_US and number == told[-1][1] + 1
+        told.append((time_us, number, marked, 2 * (follows and not told[-1][3])))
+    return told
+
+
 def _with_marks(marks: Callable[[int], bool], cwrs: Sequence[int]) -> list[Arrival]:
     return [(time_us, number, int(marks(number)), int(number in cwrs)) for time_us, number, _, _ in _steady(range(600))]
 
@@ -122,6 +150,7 @@ _EARLY = [*range(4), *range(5, 40), 4, *range(40, 60)]
 _TALK = _talk([12_000, 55_000, 110_000, 330_000, 21_000])
 _LOSSY_TALK = _lossy(0.05, 600, 1_200, seed=3)
 _DRIZZLE = _steady(range(300), 7_300)
+_SHARED = _few(500, 120_000, 5)
 
 CASES: dict[str, Case] = {
     "bulk": Case("2500 segments at 200 Mbit/s", _steady(range(2500))),
@@ -152,6 +181,10 @@ CASES: dict[str, Case] = {
     "twice-beyond": Case(
         "a segment is missing, and some beyond it come twice",
         _steady([*range(100), *range(101, 120), *range(105, 110), *range(120, 140), 100, *range(140, 150)]),
+    ),
+    "few": Case("500 as of one of many flows: windows of two to seven, 120 ms, 2.5 % lost", _SHARED, rtt_us=120_000),
+    "few-pushed": Case(
+        "the same where each second of those that come together has PSH", _pushed(_SHARED), rtt_us=120_000
     ),
     "marks": Case(
         "marks in groups, CWR some segments later", _with_marks(lambda n: n % 60 in (50, 51, 55), [70, 130, 190, 250]),

@@ -36,14 +36,14 @@ def replay(case: Case, connection: Connection, policy: str = "linux") -> list[Ac
     scenario = scenario_of(transport)
     arrivals: list[tuple[int, int | None, bool, bool, int]] = [(connection.asked_ns, None, False, False, 0)]
     smoothed_ms, last = 0.0, -1
-    for at, number, marked, cwr, echo, age_ms in connection.arrivals:
+    for at, number, marked, says, echo, age_ms in connection.arrivals:
         # The segment that completes the handshake is not measured.
         if len(arrivals) > 1 and echo != last:
             # A shorter one counts at once (tcp_rcv_rtt_update).
             longer_ms = max(age_ms, 1) - smoothed_ms
             smoothed_ms += longer_ms * (_GAIN if smoothed_ms and longer_ms > 0 else 1)
             last = echo
-        arrivals.append((at, number, bool(marked), bool(cwr), int(smoothed_ms * 1e6)))
+        arrivals.append((at, number, bool(marked), bool(says & 1), int(smoothed_ms * 1e6)))
     sends = [at for at, _, told, _ in connection.acks if told & 2]
     acks = _native.replay_receiver(scenario, arrivals, sends, connection.end_ns)
     return [(at, number, echo + 2 * data, tuple(blocks)) for at, number, echo, data, blocks in acks]

@@ -23,8 +23,10 @@ from typing import Any
 from benchmarks.senders.inside import build, setting
 from benchmarks.senders.packets import (
     CE,
+    CWR,
     ECE,
     PAYLOAD_BYTES,
+    PSH,
     SENDER,
     SYN,
     Acknowledgement,
@@ -101,16 +103,17 @@ class Run:
         arrivals = []
         replies = iter([*self.case["replies_us"], None])
         reply_us = next(replies)
-        for time_us, number, marked, cwr in self.case["arrivals"]:
+        for time_us, number, marked, says in self.case["arrivals"]:
             while reply_us is not None and reply_us < time_us:
                 self.reply(first_ns + reply_us * 1000)
                 reply_us = next(replies)
             self.wait(first_ns + time_us * 1000)
             now_ns = self.now_ns()
             echo, age_ms = self.heard(now_ns)
-            arrivals.append([now_ns, number, marked, cwr, echo, age_ms])
+            arrivals.append([now_ns, number, marked, says, echo, age_ms])
             ect = (CE if marked else _ECT0) if self.case["ecn"] else 0
-            packet = data(self.port, number, self.wanted, echo, now_ns // 1_000_000, ect=ect, cwr=bool(cwr))
+            flags = (CWR if says & 1 else 0) | (PSH if says & 2 else 0)
+            packet = data(self.port, number, self.wanted, echo, now_ns // 1_000_000, ect=ect, flags=flags)
             os.write(self.device, packet)
             self.sent = max(self.sent, number + 1)
             self.read()

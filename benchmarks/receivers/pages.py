@@ -11,10 +11,11 @@ _TOLERANCE = 1e-6
 REASONS = {
     "one-lost-near": """The timer of duplicates has a slack of 100 us: where another timer of the kernel goes off
         meanwhile, so does this one. Sojourn lets it go off at the end of the slack.""",
-    "one-lost-slow": """Of its 178 acknowledgements Sojourn sends one more, as in lost-1. With another recording, which
-        began at another fraction of a millisecond, it sent none more.""",
     "lost-1": """Of its 1046 acknowledgements Sojourn sends one more: it lets the buffer grow a segment longer.""",
-    "mixed": """Open. From 130 ms on the kernel answers repetitions at once that Sojourn lets wait.""",
+    "mixed": """Open: from 150 ms on two acknowledgements differ, and as in mixed-fast the blocks.""",
+    "few-pushed": """A full segment with PSH is acknowledged at once where the application has read all
+        (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`). A Linux sender sets it on the last segment of a piece of two or
+        more. Sojourn's segments have no PSH: open.""",
     "lost-early": """The kernel announces a window again that has doubled with what was read. Sojourn has no such
         acknowledgements.""",
     "mixed-fast": """The kernel keeps four blocks in mind and forgets the oldest. When a segment of one of those comes

@@ -32,7 +32,7 @@ class Connection:
     """When the SYN came, which was answered at once."""
     end_ns: int
     arrivals: list[tuple[int, ...]]
-    """Time, number, whether marked, whether with CWR, timestamp echoed, and how old that was (ms)."""
+    """Time, number, whether marked, what it says (1: CWR; 2: PSH), timestamp echoed, and how old that was (ms)."""
     acks: list[Ack]
 
 

@@ -16,7 +16,7 @@ PAYLOAD_BYTES = MSS_BYTES - 12
 SENDER, PEER = "10.77.0.1", "10.77.0.2"
 PORT = 5001
 
-FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
+FIN, SYN, RST, PSH, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x08, 0x10, 0x40, 0x80
 CE = 3
 _IP = struct.Struct("!BBHHHBBH4s4s")
 _TCP = struct.Struct("!HHIIBBHHH")
@@ -89,11 +89,12 @@ def request(port: int, now_ms: int, *, ecn: bool) -> bytes:
     return _packet(port, SYN | (ECE | CWR if ecn else 0), 0, 0, _opening(now_ms, 0))
 
 
-def data(port: int, number: int, wanted: int, echo: int, now_ms: int, *, ect: int, cwr: bool) -> bytes:
-    """Return full segment `number` of a connection of whose other way the byte `wanted` is the next."""
+def data(port: int, number: int, wanted: int, echo: int, now_ms: int, *, ect: int, flags: int) -> bytes:
+    """Return full segment `number`, with `flags` and ACK, where the byte `wanted` is the next of the other way."""
     options = struct.pack("!BBBBII", 1, 1, 8, 10, now_ms, echo)
-    flags = ACK | (CWR if cwr else 0)
-    return _packet(port, flags, 1 + number * PAYLOAD_BYTES, wanted, options, payload=bytes(PAYLOAD_BYTES), ect=ect)
+    return _packet(
+        port, ACK | flags, 1 + number * PAYLOAD_BYTES, wanted, options, payload=bytes(PAYLOAD_BYTES), ect=ect
+    )
 
 
 def _opening(now_ms: int, echo: int) -> bytes:

@@ -163,6 +163,27 @@ fn a_pause_makes_it_quick_again() {
 }
 
 proptest! {
+    /// Whatever came before: with nothing missing, the second of two segments is acknowledged when it comes, at once or as soon as
+    /// it has been read (`__tcp_ack_snd_check`, `tcp_cleanup_rbuf`).
+    #[test]
+    fn two_in_order_never_wait(
+        steps in prop::collection::vec((prop_oneof![1u64..2_000, 20_000u64..90_000], prop::bool::weighted(0.05)), 200..400),
+    ) {
+        let mut receiver = receiver(&[]);
+        let (mut now, mut asked) = (RTT, 0);
+        for (step, (gap, swaps)) in (0u32..).zip(steps) {
+            // Two segments a step, sometimes the second one first.
+            for number in [2 * step + u32::from(swaps), 2 * step + 1 - u32::from(swaps)] {
+                now += gap;
+                receiver.set_rtt(Span::from_micros(RTT));
+                let is_whole = number == receiver.next();
+                asked = expire(&mut receiver, at(now)).last().map_or(asked, |&(_, number)| number);
+                asked = receiver.on_data(&data(number), false, at(now)).ack.map_or(asked, |ack| ack.number);
+                prop_assert!(!is_whole || receiver.next() - asked < 2, "segment {}, {} acknowledged", number, asked);
+            }
+        }
+    }
+
     /// Whatever comes and whenever, all that has come in order is acknowledged once the timers have gone off, and nothing waits.
     #[test]
     fn nothing_stays_unacknowledged(
