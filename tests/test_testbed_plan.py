@@ -238,7 +238,7 @@ def test_changes_become_these_commands() -> None:
         "rtr": [
             "class change dev rtr1 parent 1: classid 1:1 htb rate 1000000bit burst 150 cburst 150 quantum 1500",
         ],
-        "delay": [],
+        "fwd": [],
     }
     assert limit["tc"]["rtr"] == ["qdisc change dev rtr1 parent 1:1 handle 10: pfifo limit 7"]
     assert other["handle"] == "102:"
@@ -248,12 +248,12 @@ def test_changes_become_these_commands() -> None:
     assert back["tc"]["rtr"][1].startswith(
         "qdisc change dev rtr1 parent 1:1 handle 102: codel limit 1000 target 9000us "
     )
-    assert loss["tc"]["delay"] == [
-        "qdisc replace dev delay1 root handle 1: netem limit 1000000 delay 15000us loss random 25%"
+    assert loss["tc"]["fwd"] == [
+        "qdisc replace dev fwd1 root handle 1: netem limit 1000000 delay 15000us loss random 25%"
     ]
-    netem = "qdisc replace dev delay1 root handle 1: netem limit 1000000 delay "
-    assert delay["tc"] == {"rtr": [], "delay": [f"{netem}20000us"]}
-    assert jitter["tc"] == {"rtr": [], "delay": [f"{netem}21000us 1000us rate 1000gbit"]}
+    netem = "qdisc replace dev fwd1 root handle 1: netem limit 1000000 delay "
+    assert delay["tc"] == {"rtr": [], "fwd": [f"{netem}20000us"]}
+    assert jitter["tc"] == {"rtr": [], "fwd": [f"{netem}21000us 1000us rate 1000gbit"]}
     assert [one.get("handle") for one in (rate, limit, back, loss, delay, jitter)] == [None] * 6
 
 
@@ -264,8 +264,8 @@ def test_other_shapers_change_as_they_were_made() -> None:
         "qdisc change dev rtr1 parent 1:1 handle 10: pfifo limit 100",
     ]
     (device,) = changed({"rate": "1 Mbit/s"}, shaper="device")
-    assert device["tc"]["delay"] == [
-        "qdisc replace dev delay1 root handle 1: netem limit 1000000 delay 15000us rate 1000000bit -14"
+    assert device["tc"]["fwd"] == [
+        "qdisc replace dev fwd1 root handle 1: netem limit 1000000 delay 15000us rate 1000000bit -14"
     ]
 
 
@@ -441,8 +441,9 @@ def test_a_shaper_makes_up_for_late_timers_only_where_there_are_any() -> None:
 
 def test_the_half_round_trips_of_both_directions_make_the_whole() -> None:
     reverse = {"rate": "1 Mbit/s", "delay": "3 ms", "queue": PFIFO}
-    found = plan.job(scenario(reverse=reverse), 1, HOW).plan["tc"]["delay"]
-    forward, back = (float(line.split(" delay ")[1].removesuffix("us")) for line in found)
+    tc = plan.job(scenario(reverse=reverse), 1, HOW).plan["tc"]
+    delays = (line.split(" delay ")[1] for name in ("fwd", "rtr") for line in tc[name] if "netem" in line)
+    forward, back = (float(delay.removesuffix("us")) for delay in delays)
     assert forward == 15_000
     assert back == 18_000
 
@@ -454,7 +455,7 @@ EARLIER = {"preset": "linux", "loss_detection": "count", "tail_probe": False, "u
 def test_the_hosts_kernels_are_switched_as_the_transport_says() -> None:
     def switched(transport: Any) -> list[dict[str, str]]:
         found = plan.job(scenario(group=[{**TCP, "transport": transport}]), 1, HOW).plan["sysctl"]
-        assert not any("tcp_recovery" in key for name in ("rtr", "delay") for key in found[name])
+        assert not any("tcp_recovery" in key for name in ("rtr", "fwd") for key in found[name])
         return [found["snd"], found["rcv"]]
 
     names = ("recovery", "early_retrans", "frto", "dsack", "slow_start_after_idle")

@@ -78,7 +78,7 @@ def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow])
         made = shaping.bottleneck(place.device, how, state.queue, state.facts, all_flows, far=place.far)
         lines.setdefault(place.router, []).extend(made)
     # Without a return link packets still take half of their round-trip time for the way back.
-    back = {} if "reverse" in places else {"reverse": topology.Place(False, "rtr", "delay", ("", ""))}
+    back = {} if "reverse" in places else {"reverse": topology.Place(False, "fwd", "rtr", ("", ""))}
     for link, place in {**places, **back}.items():
         table, behind = changes.behind(link, said.links.get(link), how, list(paths(scenario).values()))
         lines.setdefault(place.wire, []).extend(shaping.delays(place.behind, table, *behind, far=place.far))

@@ -2,13 +2,14 @@
 
 ::
 
-    snd  snd0 ──── rtr0  rtr  rtr1 ──── delay0  delay  delay1 ──── rcv0  rcv
-         senders         the return     the bottleneck   delay, jitter     receivers
-                         link's queue   and its queue    and loss
+    snd  snd0 ──── rtr0     rtr     rtr1 ──── fwd0     fwd     fwd1 ──── rcv0  rcv
+         senders   delay of the     queue of  queue of the     delay of        receivers
+                   return link     the link   return link      the link
 
-Near is the side of `snd`, far that of `rcv`. Nothing delays packets in the namespace of the queues, nothing queues
-them in that of the delays, so that neither disturbs the other. Each further link has two namespaces of its own, for its
-queue and for what is behind it, on the side of the others on which packets cross it.
+Near is the side of `snd`, far that of `rcv`. A packet comes to a link's queue and then, in the next namespace, to its
+delay, jitter and loss, in both directions: what delays must not come first, since with `--shaper device` it has the
+link's rate, and all would wait there. Each further link has two namespaces of its own, for its queue and for what is
+behind it, on the side of the others on which packets cross it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,8 +61,8 @@ class Place:
 def places(scenario: Mapping[str, Any]) -> dict[str, Place]:
     """Return where each link of a resolved scenario is, by its name."""
     main = {
-        "bottleneck": Place(True, "rtr", "delay", ("before", "after")),
-        "reverse": Place(False, "rtr", "delay", ("reverse_before", "reverse_after")),
+        "bottleneck": Place(True, "rtr", "fwd", ("before", "after")),
+        "reverse": Place(False, "fwd", "rtr", ("reverse_before", "reverse_after")),
     }
     found = {name: place for name, place in main.items() if name in scenario}
     for letter, hop in zip("abcdefgh", scenario.get("hop", []), strict=False):
@@ -82,7 +83,7 @@ def namespaces(scenario: Mapping[str, Any]) -> list[str]:
 
     sections = [
         *(*side("reverse", "after"), *side("forward", "before")),
-        ("rtr", "delay"),
+        ("rtr", "fwd"),
         *(*side("forward", "after"), *side("reverse", "before")),
     ]
     return ["snd", *(name for section in sections for name in section), "rcv"]
