@@ -126,9 +126,9 @@ def test_flows_of_unequal_paths_share_as_is_simulated(virtual: str, cubic_rtt: s
     given = scenario(group=groups, bottleneck=deep, duration="60 s", warmup="10 s")
     shares = [
         np.mean([run.groups.cubic.share for run in given.run(series=False, runs=runs, **how).runs])
-        for how, runs in (({"backend": "linux", "kernel": virtual}, 2), ({}, 10))
+        for how, runs in (({"backend": "linux", "kernel": virtual}, 5), ({}, 10))
     ]
-    # Single runs of the kernel lie within 0.07 of their mean; the two assignments are 0.12 apart.
+    # Of eight runs of the kernel the shares deviate by 0.035; the two assignments are 0.12 apart.
     assert shares[0] == pytest.approx(shares[1], abs=0.06)
     assert (shares[0] > 0.53) == (cubic_rtt == "80 ms")
 
