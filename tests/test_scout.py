@@ -97,13 +97,7 @@ def test_a_path_without_answer_sends_little() -> None:
     assert run.bottleneck.arrivals < 40
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        "count",
-        pytest.param("linux", marks=pytest.mark.xfail(strict=True, reason="docs/controls/scout.md, where it fails")),
-    ],
-)
+@pytest.mark.parametrize("policy", ["count", "linux"])
 def test_small_segments_work(policy: str) -> None:
     small = {"preset": "linux", "payload": "200 B", "ack_policy": policy}
     group = {**COMMON, "name": "background", "control": "scout", "transport": small}
