@@ -29,9 +29,10 @@ impl Duplex {
         Duplex { other, under_way: HashMap::new(), next: 0, owed: None }
     }
 
-    /// What the data of `packet` acknowledges, which is no longer under way.
+    /// What the data of `packet` acknowledges, which is no longer under way; nothing where it is no data.
     pub fn take(&mut self, packet: &Packet) -> Option<Segment> {
-        self.under_way.remove(&packet.body.sack[0].start)
+        let is_data = packet.body.kind == SegmentKind::DataAck;
+        is_data.then(|| self.under_way.remove(&packet.body.sack[0].start))?
     }
 }
 
@@ -79,5 +80,25 @@ pub fn open(flows: &mut [Flow], index: usize, now: Time) {
         }
         let answered = other.sender().first_syn();
         other.sender().on_syn_ack(now, answered);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_transport::Block;
+
+    /// An acknowledgement whose first block begins at the number of a packet says nothing of that packet.
+    #[test]
+    fn what_data_acknowledges_is_lost_with_that_data_only() {
+        let mut duplex = Duplex::with(1);
+        duplex.under_way.insert(5, Segment::new(SegmentKind::Ack, 9, Time::ZERO));
+        let mut ack = Packet::new(0, 64, Segment::new(SegmentKind::Ack, 3, Time::ZERO));
+        ack.body.sack[0] = Block { start: 5, end: 6 };
+        assert!(duplex.take(&ack).is_none());
+        let mut data = Packet::new(0, 1500, Segment::new(SegmentKind::Data, 0, Time::ZERO));
+        data.body.carry(5, &ack.body);
+        assert_eq!(duplex.take(&data).map(|ack| ack.number), Some(9));
+        assert!(duplex.take(&data).is_none());
     }
 }

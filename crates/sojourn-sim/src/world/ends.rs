@@ -91,9 +91,8 @@ impl World {
         let flow = &mut self.flows[index];
         let data = Packet { bytes: packet.bytes - packet.body.option_bytes(), ..*packet };
         let arrival = flow.receive(&data, now);
-        let mut owed = arrival.ack;
         if let Some(duplex) = &mut flow.duplex {
-            duplex.owed = owed.take();
+            duplex.owed = arrival.ack;
         }
         self.transmit(other);
         if let Some(ack) = self.flows[index].duplex.as_mut().and_then(|duplex| duplex.owed.take()) {
