@@ -81,20 +81,6 @@ struct Builder<'a> {
     numbered: u32,
 }
 
-/// Makes one connection of two flows where a group's data travels on connections of another.
-fn join_ways(scenario: &Scenario, flows: &mut [Flow]) {
-    let first = |group: usize| flows.iter().position(|flow| flow.group as usize == group);
-    let ways: Vec<_> = scenario
-        .groups
-        .iter()
-        .enumerate()
-        .filter_map(|(answers, group)| Some((first(group.connections_of?)?, first(answers)?, group.flows as usize)))
-        .collect();
-    for (opens, answers, count) in ways {
-        (0..count).for_each(|index| crate::duplex::join(flows, opens + index, answers + index));
-    }
-}
-
 /// Where a flow stands.
 struct FlowPlace {
     /// Its group's index.
@@ -123,7 +109,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     builder.add_links();
     builder.entrances = builder.chain_links();
     let mut flows = builder.flows();
-    join_ways(scenario, &mut flows);
+    crate::duplex::join_all(scenario, &mut flows);
     builder.add_routes();
     builder.drop_unused_lines(&mut flows);
     let devices = std::mem::take(&mut builder.devices);

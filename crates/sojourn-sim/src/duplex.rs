@@ -7,6 +7,7 @@ use crate::Packet;
 use crate::flow::Flow;
 use sojourn_core::Time;
 use sojourn_queue::Ecn;
+use sojourn_scenario::Scenario;
 use sojourn_transport::{Segment, SegmentKind};
 use std::collections::HashMap;
 
@@ -25,7 +26,7 @@ pub struct Duplex {
 
 impl Duplex {
     /// What a flow has beside the flow `other`.
-    pub fn with(other: usize) -> Duplex {
+    fn with(other: usize) -> Duplex {
         Duplex { other, under_way: HashMap::new(), next: 0, owed: None }
     }
 
@@ -42,8 +43,22 @@ fn both(flows: &mut [Flow], index: usize) -> Option<[&mut Flow; 2]> {
     flows.get_disjoint_mut([index, other]).ok()
 }
 
+/// Makes one connection of two flows where a group's data travels on connections of another.
+pub fn join_all(scenario: &Scenario, flows: &mut [Flow]) {
+    let first = |group: usize| flows.iter().position(|flow| flow.group as usize == group);
+    let ways: Vec<_> = scenario
+        .groups
+        .iter()
+        .enumerate()
+        .filter_map(|(answers, group)| Some((first(group.connections_of?)?, first(answers)?, group.flows as usize)))
+        .collect();
+    for (opens, answers, count) in ways {
+        (0..count).for_each(|index| join(flows, opens + index, answers + index));
+    }
+}
+
 /// Makes `first` and `second` the two ways of one connection, which the first opens.
-pub fn join(flows: &mut [Flow], first: usize, second: usize) {
+fn join(flows: &mut [Flow], first: usize, second: usize) {
     flows[second].key = flows[first].key.reversed();
     flows[first].duplex = Some(Box::new(Duplex::with(second)));
     flows[second].duplex = Some(Box::new(Duplex::with(first)));

@@ -1,6 +1,5 @@
 //! Rules of groups whose data travels on connections of others, the other way.
 
-use super::groups::is_unresponsive;
 use crate::build;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest};
@@ -76,7 +75,7 @@ fn changes_connection(group: &Fields) -> Option<&'static str> {
     let traffic = group.table("traffic")?;
     let kind = traffic.section.name;
     let is_lasting = LASTING.contains(&kind) && !(kind == "on-off" && traffic.choice("connection") == Some("fresh"));
-    (!is_lasting || is_unresponsive(group)?).then_some(kind)
+    (!is_lasting).then_some(kind)
 }
 
 /// Whether `key` of both groups says the same of their connections.

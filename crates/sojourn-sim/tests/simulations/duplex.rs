@@ -120,3 +120,24 @@ fn both_ways_are_one_connection() {
         rows.iter().filter(|row| row.event == PacketEvent::Departure).map(|row| row.packet.key).collect();
     assert_eq!(keys.len(), 1, "data and acknowledgements that cross the bottleneck: {keys:?}");
 }
+
+/// Both ways pause and go on, at times of their own, with and without a handshake, and where its packets are lost.
+#[test]
+fn both_ways_pause_and_go_on() {
+    let pauses = |on: &str, start: &str| {
+        let traffic = format!("{{ kind = \"on-off\", times = \"fixed\", on = \"{on}\", off = \"3 s\" }}");
+        format!("control = \"cubic\"\nstart = \"{start}\"\ntraffic = {traffic}")
+    };
+    for transport in ["{ preset = \"linux\" }", "{ preset = \"linux\", handshake = false }", "{ preset = \"rfc\" }"] {
+        for seed in 1..=6 {
+            let links = "rate = \"10 Mbit/s\", queue = \"fq_codel\", loss = 0.03";
+            let mut both = both_ways(links, transport, &pauses("1 s", "0 s"), &pauses("2 s", "1.5 s"));
+            both.seed = seed;
+            let record = run(&both);
+            for flow in &record.flows {
+                // Measured from 10 s on: two of each one's times on and more.
+                assert!(flow.delivered_bytes > 50_000, "{transport} {seed}: {}", flow.delivered_bytes);
+            }
+        }
+    }
+}
