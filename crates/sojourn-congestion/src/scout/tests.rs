@@ -23,6 +23,8 @@ struct Lab {
     queue: Span,
     /// Segments that the receiver acknowledges at once, and after which time it does not wait for more of them.
     acks: (u32, Span),
+    /// How many of the next segments it acknowledges one by one before.
+    quick: u32,
     /// Longest delay at random behind the link, in order.
     jitter: Span,
     random: Stream,
@@ -97,6 +99,7 @@ impl Lab {
             uncounted_bytes,
             queue,
             acks,
+            quick: 0,
             jitter,
             random,
             sent,
@@ -130,7 +133,8 @@ impl Lab {
             let next = arrivals.get(number + 1).map(|(_, arrival)| *arrival);
             let first = arrivals[number + 1 - unacknowledged as usize].1;
             let timer = first + self.acks.1;
-            let full = unacknowledged == self.acks.0;
+            let full = self.quick > 0 || unacknowledged == self.acks.0;
+            self.quick = self.quick.saturating_sub(1);
             if full || next.is_none_or(|next| next > timer) {
                 self.now = if full { arrival } else { timer.max(arrival) };
                 let flight = f64::from(packets - number as u32 - 1 + unacknowledged);
@@ -238,6 +242,22 @@ fn behind_a_queue_it_sends_small_trains_only() {
     lab.sent.clear();
     assert!(!lab.until_it_goes(40));
     assert!(lab.sent.iter().all(|(_, payload)| *payload == 20), "{:?}", lab.sent);
+}
+
+/// A receiver that ceases to acknowledge each segment, as Linux's does after the first 16, leaves the last one of a train for its
+/// timer: that is no noise, wherever it happens.
+#[test]
+fn a_receiver_that_begins_to_wait_adds_no_noise() {
+    for (smallest, quick) in [52, 66, 92, 120].into_iter().flat_map(|bytes| (0..40).map(move |quick| (bytes, quick))) {
+        let mut lab = Lab { acks: (2, Span::from_millis(40)), quick, ..Lab::of(smallest, 20.0) };
+        lab.exchange();
+        lab.queue = Span::from_millis(4);
+        lab.exchange();
+        assert!(!lab.until_it_goes(40), "{smallest} {quick}");
+        let small = smallest.max(72) - 52;
+        assert!(lab.sent.iter().all(|(_, payload)| *payload == small), "{smallest} {quick}: {:?}", lab.sent);
+        assert!(state(&lab.control, "noise_ms") < 1.0, "{smallest} {quick}");
+    }
 }
 
 /// Pauses double up to the longest, and are random between half of that and all.

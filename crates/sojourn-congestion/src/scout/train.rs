@@ -43,6 +43,20 @@ impl Sample {
         self.now.wrapping_sub(earlier.now) as i64
     }
 
+    /// Whether it waited for the receiver's timer, after those `before`: it covers fewer segments than the one before. In a small
+    /// train, too, where it is of one segment and took longer than all of them: a receiver that has acknowledged each segment may
+    /// begin in the middle to wait for a second one, as Linux's does after 16. In a train of full segments that may be another's
+    /// packet.
+    fn waited_after(&self, before: &[Sample], purpose: Purpose) -> bool {
+        match before {
+            [.., previous] if self.newly < previous.newly => true,
+            [first, .., previous] if purpose == Purpose::Small && self.newly == 1 => {
+                self.after(previous) > previous.after(first)
+            }
+            _ => false,
+        }
+    }
+
     /// How much later its newest segment was sent.
     pub(super) fn sent_after(&self, earlier: &Sample) -> i64 {
         self.sent.wrapping_sub(earlier.sent) as i64
@@ -83,11 +97,10 @@ impl Train {
         self.samples.iter().map(|sample| sample.newly).max().unwrap_or(1)
     }
 
-    /// All acknowledgements, but the last where it covers fewer segments than the one before: it waited for the
-    /// receiver's timer.
+    /// All acknowledgements, but the last where it waited for the receiver's timer.
     pub(super) fn samples(&self) -> &[Sample] {
         match &self.samples[..] {
-            [rest @ .., before, last] if last.newly < before.newly => &self.samples[..rest.len() + 1],
+            [rest @ .., last] if last.waited_after(rest, self.purpose) => rest,
             all => all,
         }
     }
