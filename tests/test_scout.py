@@ -70,6 +70,19 @@ def test_both_implementations_send_the_same_packets_where_acknowledgements_are_r
     assert first.equals(second)
 
 
+@pytest.mark.parametrize("header", ["66 B", "72 B", "120 B"])
+def test_both_implementations_rest_where_a_receiver_begins_to_wait_within_a_train(header: str) -> None:
+    """Linux acknowledges each of the first 16 segments, and these headers let a small train end with one that waits."""
+    transport = {"preset": "linux", "header": header}
+    runs = [
+        scenario(QUEUES["CoDel"], control, "tcp", "background", transport=transport).run(packets=True, seed=5)
+        for control in ("scout", "py-scout")
+    ]
+    first, second = (run.table("packets") for run in runs)
+    assert first.equals(second)
+    assert runs[0].runs[0].groups.background.share < 0.01
+
+
 @pytest.mark.parametrize("queue", ["CoDel", "FQ-CoDel"])
 def test_it_is_in_the_strip(queue: str) -> None:
     both, best_effort, low_priority = (

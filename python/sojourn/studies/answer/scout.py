@@ -294,8 +294,7 @@ class Scout:
         at_once = max((one[4] for one in self.samples), default=1)
         self.counts.append(min(at_once, LONGEST_TRAIN // 2))
         self.rare = max(self.counts) > USUAL_AT_ONCE
-        # One that covers fewer segments than the one before waited for the receiver's timer.
-        if len(self.samples) > 1 and self.samples[-1][4] < self.samples[-2][4]:
+        if self.last_has_waited():
             self.samples.pop()
         if not self.samples or (self.lossy and self.state != "first"):
             self.stay()
@@ -305,6 +304,16 @@ class Scout:
             self.judge_first()
         else:
             self.judge_full()
+
+    def last_has_waited(self):
+        """Whether the last acknowledgement of the train came when the receiver's timer said."""
+        if len(self.samples) < 2:
+            return False
+        (first, *_), previous, last = self.samples[0], self.samples[-2], self.samples[-1]
+        if last[4] < previous[4]:
+            return True
+        alone = self.state == "small" and last[4] == 1 and len(self.samples) > 2
+        return alone and last[0] - previous[0] > previous[0] - first
 
     def judge_small(self):
         self.estimate()
