@@ -14,68 +14,53 @@ use crate::red::adaptive::Adaptation;
 use crate::red::{Red, descriptor};
 use crate::{Discipline, LinkProperties, Packet, Sink};
 use alloc::vec::Vec;
+use sojourn_core::registry::declare::{choice, number, span, unless_auto};
 use sojourn_core::registry::{
-    Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value, joined,
+    Advice, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Value, joined,
 };
-use sojourn_core::{Amount, Span, Stream, Time};
+use sojourn_core::{Amount, Span, Stream, Time, choices, parameters};
 
-/// What Adaptive RED adds to RED.
-const ADDED: &[Parameter] = &[
-    Parameter {
-        name: "interval",
-        kind: Kind::Span { min: Span::from_millis(1), max: Span::from_secs(1000) },
-        default: Value::Span(Span::from_millis(500)),
-        description: "time between two steps of max_p (interval_)",
-    },
-    Parameter {
-        name: "clock",
-        kind: Kind::Choice(&["timer", "arrivals"]),
-        default: Value::Choice("timer"),
-        description: "when a step is taken: at regular times, idle time considered (the paper, Linux), or at the first arrival later than interval after the last step that was taken (ns-2, ns-3)",
-    },
-    Parameter {
-        name: "alpha",
-        kind: Kind::Number { min: 0.0, max: 1.0 },
-        default: Value::Number(0.01),
-        description: "what a step up adds to max_p, but no more than a quarter of it: when the average is in the upper 40 % of the ramp (alpha_)",
-    },
-    Parameter {
-        name: "beta",
-        kind: Kind::Number { min: 0.0, max: 1.0 },
-        default: Value::Number(0.9),
-        description: "factor of max_p in a step down: when the average is in the lower 40 % of the ramp or below it (beta_)",
-    },
-    Parameter {
-        name: "top",
-        kind: Kind::Number { min: 0.0, max: 1.0 },
-        default: Value::Number(0.5),
-        description: "max_p above which there is no step up (top_)",
-    },
-    Parameter {
-        name: "bottom",
-        kind: Kind::OrAuto(&Kind::Number { min: 0.0, max: 1.0 }),
-        default: Value::Number(0.01),
-        description: "max_p below which there is no step down (bottom_)",
-    },
-    Parameter {
-        name: "auto_bottom",
-        kind: Kind::Choice(&["window", "ns3"]),
-        default: Value::Choice("window"),
-        description: "the rule for auto, at most 0.01: one over the packets of 1000 B that the link sends in 0.1 s (ns-2), or what ns-3 makes of it with packets of 500 B, multiplying by 0.1 s instead of dividing",
-    },
-    Parameter {
-        name: "gentle_from",
-        kind: Kind::Choice(&["now", "initial"]),
-        default: Value::Choice("now"),
-        description: "the probability from which the gentle part of the ramp rises to 1: max_p as it is now, so that the ramp has no step (the paper), or as it was at the start (ns-2, ns-3, where an average that once passed max may stay there)",
-    },
-];
+choices! {
+    /// Words of `clock`.
+    pub(crate) enum ClockOf { Timer = "timer", Arrivals = "arrivals" }
+    /// Words of `auto_bottom`.
+    pub(crate) enum AutoBottom { Window = "window", Ns3 = "ns3" }
+    /// Words of `gentle_from`.
+    pub(crate) enum GentleFrom { Now = "now", Initial = "initial" }
+}
+
+parameters! {
+    /// What Adaptive RED adds to RED.
+    pub(crate) struct Added {
+        /// time between two steps of max_p (interval_)
+        interval: Span = span(Span::from_millis(500), Span::from_millis(1)..=Span::from_secs(1000)),
+        /// when a step is taken: at regular times, idle time considered (the paper, Linux), or at the first arrival later than
+        /// interval after the last step that was taken (ns-2, ns-3)
+        clock: ClockOf = choice(ClockOf::Timer.value()),
+        /// what a step up adds to max_p, but no more than a quarter of it: when the average is in the upper 40 % of the ramp
+        /// (alpha_)
+        alpha: f64 = number(0.01, 0.0..=1.0),
+        /// factor of max_p in a step down: when the average is in the lower 40 % of the ramp or below it (beta_)
+        beta: f64 = number(0.9, 0.0..=1.0),
+        /// max_p above which there is no step up (top_)
+        top: f64 = number(0.5, 0.0..=1.0),
+        /// max_p below which there is no step down (bottom_)
+        bottom: Option<f64> = unless_auto(&number(0.01, 0.0..=1.0)),
+        /// the rule for auto, at most 0.01: one over the packets of 1000 B that the link sends in 0.1 s (ns-2), or what ns-3
+        /// makes of it with packets of 500 B, multiplying by 0.1 s instead of dividing
+        auto_bottom: AutoBottom = choice(AutoBottom::Window.value()),
+        /// the probability from which the gentle part of the ramp rises to 1: max_p as it is now, so that the ramp has no step
+        /// (the paper), or as it was at the start (ns-2, ns-3, where an average that once passed max may stay there)
+        gentle_from: GentleFrom = choice(GentleFrom::Now.value()),
+    }
+}
 
 /// RED's parameters, then those added.
-static PARAMETERS: [Parameter; descriptor::PARAMETERS.len() + ADDED.len()] = joined(&[descriptor::PARAMETERS, ADDED]);
+static PARAMETERS: [Parameter; descriptor::Parameters::LIST.len() + Added::LIST.len()] =
+    joined(&[&descriptor::Parameters::LIST, &Added::LIST]);
 
 const ADDED_BY_NS2: &[(&str, Value)] =
-    &[("clock", Value::Choice("arrivals")), ("bottom", Value::Auto), ("gentle_from", Value::Choice("initial"))];
+    &[("clock", ClockOf::Arrivals.value()), ("bottom", Value::Auto), ("gentle_from", GentleFrom::Initial.value())];
 
 static NS2: [(&str, Value); descriptor::NS2.len() + ADDED_BY_NS2.len()] = joined(&[descriptor::NS2, ADDED_BY_NS2]);
 
@@ -94,7 +79,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Preset {
             name: "floyd01",
             summary: "the paper: thresholds from a target of 5 ms, weight 1 - exp(-1/C), gentle",
-            values: &[("auto_weight", Value::Choice("second"))],
+            values: &[("auto_weight", descriptor::AutoWeight::Second.value())],
         },
         Preset { name: "ns2", summary: "ns-2.35 with adaptive_ 1: RED's preset ns2, steps at arrivals", values: &NS2 },
         Preset {
@@ -109,14 +94,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("limit", Value::Amount(Amount::Packets(25.0))),
                 ("mean_packet", Value::Integer(500)),
                 ("max_p", Value::Number(0.02)),
-                ("auto_weight", Value::Choice("second")),
+                ("auto_weight", descriptor::AutoWeight::Second.value()),
                 ("forced", Value::Boolean(false)),
-                ("spread", Value::Choice("wait")),
+                ("spread", descriptor::Rule::Wait.value()),
                 ("first_is_free", Value::Boolean(true)),
-                ("clock", Value::Choice("arrivals")),
+                ("clock", ClockOf::Arrivals.value()),
                 ("bottom", Value::Auto),
-                ("gentle_from", Value::Choice("initial")),
-                ("auto_bottom", Value::Choice("ns3")),
+                ("gentle_from", GentleFrom::Initial.value()),
+                ("auto_bottom", AutoBottom::Ns3.value()),
             ],
         },
     ],
@@ -140,9 +125,10 @@ impl<B: Copy> Ared<B> {
     /// # Errors
     /// What [`Red`] cannot work with, a bottom that is no less than the top.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        Adaptation::check(params)?;
+        let declared = Added::of(params);
+        Adaptation::check(&declared)?;
         let red = Red::new(params, link, random)?;
-        Ok(Ared(red.adapting(|ramp| Adaptation::new(params, ramp, link))))
+        Ok(Ared(red.adapting(|ramp| Adaptation::new(&declared, ramp, link))))
     }
 }
 
@@ -177,7 +163,7 @@ impl<B: Copy> Discipline<B> for Ared<B> {
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
         let mut all = <Red<B> as Discipline<B>>::advice(params, link);
-        all.extend(Adaptation::advice(params));
+        all.extend(Adaptation::advice(&Added::of(params)));
         all
     }
 

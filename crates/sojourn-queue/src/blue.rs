@@ -11,13 +11,32 @@
 #[cfg(test)]
 mod tests;
 
-use crate::fifo::{LIMIT_KIND, limit};
+use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
-use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
-use sojourn_core::{Amount, Span, Stream, Time};
+use sojourn_core::registry::declare::{amount_in, flag, number, or_auto, span};
+use sojourn_core::registry::{Advice, Descriptor, Linux, ParameterError, Params, Preset};
+use sojourn_core::{Amount, Span, Stream, Time, parameters};
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        limit: Amount = limit(Amount::Packets(1000.0)),
+        /// what may wait before an arrival counts as a loss although there is room (the paper's L, which leaves space for
+        /// bursts); auto is only losses
+        level: Option<Amount> = or_auto(&amount_in(1.0, true)),
+        /// what a loss adds to the probability (d1)
+        increase: f64 = number(0.0025, 1e-9..=1.0),
+        /// what an idle link takes from the probability (d2), well below increase: silence is easier to come by than loss
+        decrease: f64 = number(0.000_25, 1e-9..=1.0),
+        /// least time between two changes of the probability, for the first to take effect
+        freeze_time: Span = span(Span::from_millis(100), Span::from_micros(1)..=Span::from_secs(10)),
+        /// whether ECN-capable packets are marked instead of dropped early
+        ecn: bool = flag(false),
+    }
+}
 
 /// What `blue` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -28,39 +47,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Feng, Shin, Kandlur and Saha 2002, The BLUE active queue management algorithms",
         "the port of Feng's ns-1.1 code to ns-3 by Jain, Singh and Tahiliani (its constants)",
     ],
-    parameters: &[
-        limit(Amount::Packets(1000.0)).parameter("limit"),
-        Parameter {
-            name: "level",
-            kind: Kind::OrAuto(&LIMIT_KIND),
-            default: Value::Auto,
-            description: "what may wait before an arrival counts as a loss although there is room (the paper's L, which leaves space for bursts); auto is only losses",
-        },
-        Parameter {
-            name: "increase",
-            kind: Kind::Number { min: 1e-9, max: 1.0 },
-            default: Value::Number(0.0025),
-            description: "what a loss adds to the probability (d1)",
-        },
-        Parameter {
-            name: "decrease",
-            kind: Kind::Number { min: 1e-9, max: 1.0 },
-            default: Value::Number(0.000_25),
-            description: "what an idle link takes from the probability (d2), well below increase: silence is easier to come by than loss",
-        },
-        Parameter {
-            name: "freeze_time",
-            kind: Kind::Span { min: Span::from_micros(1), max: Span::from_secs(10) },
-            default: Value::Span(Span::from_millis(100)),
-            description: "least time between two changes of the probability, for the first to take effect",
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether ECN-capable packets are marked instead of dropped early",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[Preset {
         name: "ns1",
         summary: "Feng's ns-1.1 code as ported to ns-3: d1 0.0025, d2 0.00025, 0.1 s",
@@ -120,16 +107,17 @@ impl<B: Copy> Blue<B> {
     /// # Errors
     /// A limit that holds no packet, a decrease above the increase, a level beyond the limit.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let declared = Parameters::of(params);
         let bytes = |amount: Amount| amount.bytes(link.rate, f64::from(link.packet_bytes));
         let limit = Limit::of(params, "limit", link)?;
-        let level = match params.get("level") {
-            Value::Amount(level) if bytes(level) > bytes(params.amount("limit")) => {
+        let level = match declared.level {
+            Some(level) if bytes(level) > bytes(declared.limit) => {
                 return Err(ParameterError::new("level", "at most limit: beyond it packets are lost anyway"));
             }
-            Value::Amount(level) => Some(Limit::new(level, link)),
-            _ => None,
+            Some(level) => Some(Limit::new(level, link)),
+            None => None,
         };
-        let (increase, decrease) = (params.number("increase"), params.number("decrease"));
+        let (increase, decrease) = (declared.increase, declared.decrease);
         if decrease > increase {
             return Err(ParameterError::new("decrease", "at most increase, or silence unlearns what losses teach"));
         }
@@ -141,10 +129,10 @@ impl<B: Copy> Blue<B> {
                 p: 0.0,
                 increase,
                 decrease,
-                freeze: params.span("freeze_time"),
+                freeze: declared.freeze_time,
                 frozen_until: Time::ZERO,
             },
-            ecn: params.boolean("ecn"),
+            ecn: declared.ecn,
             idle_since: Some(link.since),
             random,
         })
@@ -195,7 +183,8 @@ impl<B: Copy> Discipline<B> for Blue<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        let freeze_time = params.span("freeze_time");
+        let declared = Parameters::of(params);
+        let freeze_time = declared.freeze_time;
         let round_trip = link.delay * 2;
         if freeze_time >= round_trip {
             return Vec::new();

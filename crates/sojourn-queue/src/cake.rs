@@ -23,6 +23,7 @@ use alloc::borrow::ToOwned as _;
 use alloc::string::String;
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
 use crate::cobalt::law::Verdict;
 use crate::flows::{End, FlowQueues, Longest};
@@ -71,6 +72,7 @@ impl<B: Body> Cake<B> {
     /// A limit that holds no full-size packet, a target that is no less than the rtt, perfect queues for flows that
     /// are to share one.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
+        let declared = Parameters::of(params);
         let plan = descriptor::plan(params);
         let (isolation, fair_hosts) = descriptor::isolation(params)?;
         let (target, interval) = descriptor::times(params)?;
@@ -85,7 +87,7 @@ impl<B: Body> Cake<B> {
         Ok(Cake {
             plan,
             tin_of: core::array::from_fn(|number| Dscp::from_number(number as u64).map_or(0, |dscp| plan.tin_of(dscp))),
-            wash: params.boolean("wash"),
+            wash: declared.wash,
             isolation,
             hash: FlowHash::new(&mut random, PLACES, false),
             ways: tins.iter().map(|_| Ways::new()).collect(),
@@ -96,7 +98,7 @@ impl<B: Body> Cake<B> {
             limit: descriptor::limit(params, link)?,
             shaper: Shaper::new(bandwidth),
             framing: descriptor::framing(params),
-            ingress: params.boolean("ingress"),
+            ingress: declared.ingress,
             ack_filter: descriptor::ack_filter(params),
             random,
         })

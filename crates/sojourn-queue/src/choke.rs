@@ -47,7 +47,7 @@ impl<B: Copy> Choke<B> {
     /// # Errors
     /// Thresholds in the wrong order or beyond the limit, a burst that no weight lets pass.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let red = red_params(params);
+        let red = red_of(params);
         let setup = setup(&red, link)?;
         let max = setup.ramp.max;
         if matches!(setup.entry.limit, Limit::Packets(packets) if max > packets as f64) {
@@ -63,7 +63,7 @@ impl<B: Copy> Choke<B> {
             average: setup.average,
             spread: setup.spread,
             marking: Marking::new(&red),
-            draws: params.integer("draws"),
+            draws: descriptor::Own::of(params).draws,
             idle_since: Some(link.since),
             random,
         })
@@ -154,7 +154,7 @@ impl<B: Copy> Discipline<B> for Choke<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        let red = red_params(params);
+        let red = red_of(params);
         setup(&red, link).map_or_else(|_| Vec::new(), |setup| red::advice::advice(&red, &setup, "max", link))
     }
 
@@ -166,10 +166,10 @@ impl<B: Copy> Discipline<B> for Choke<B> {
 }
 
 /// The RED that is below: that of Linux, in packets instead of bytes, with what CHOKe lets be set.
-fn red_params(params: &Params) -> Params {
+fn red_of(params: &Params) -> red::Parameters {
     let mut red = Params::new(&red::DESCRIPTOR, Some(&descriptor::RED_IN_PACKETS));
     for (parameter, value) in params.iter().filter(|(parameter, _)| parameter.name != "draws") {
         red.set(parameter.name, value);
     }
-    red
+    red::Parameters::of(&red)
 }

@@ -12,15 +12,15 @@ mod classifier;
 #[cfg(test)]
 mod tests;
 
-use crate::fifo::LIMIT_KIND;
 use crate::{Body, Discipline, DropReason, Limit, LinkProperties, Packet, Queue, Sink};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use classifier::Classifier;
 use core::fmt::Debug;
-use sojourn_core::registry::{Class, Kind, Parameter, ParameterError, Params, Value};
-use sojourn_core::{Stream, Time};
+use sojourn_core::registry::declare::{Field, amount_in, integer, or_auto};
+use sojourn_core::registry::{Class, ParameterError, Params, Value};
+use sojourn_core::{Amount, Stream, Time};
 
 /// The largest number of classes of a discipline, as in Linux (`TCQ_PRIO_BANDS`, `TCQ_ETS_MAX_BANDS`).
 pub(crate) const MAX_CLASSES: usize = 16;
@@ -28,20 +28,12 @@ pub(crate) const MAX_CLASSES: usize = 16;
 const MAX_NESTED: usize = 4;
 
 /// The limit of all classes together.
-pub(crate) const LIMIT: Parameter = Parameter {
-    name: "limit",
-    kind: Kind::OrAuto(&LIMIT_KIND),
-    default: Value::Auto,
-    description: "what may wait in all classes together: packets, bytes, or time at the link's rate; an arrival above it is dropped, whatever its class; auto is what the classes' own queues allow",
-};
+pub(crate) const LIMIT: Field<Option<Amount>> = or_auto(&amount_in(1.0, true)).described(
+    "what may wait in all classes together: packets, bytes, or time at the link's rate; an arrival above it is dropped, whatever its class; auto is what the classes' own queues allow",
+);
 
 /// What a class counts for, in classes that share the link by weights; who uses it says what it counts.
-pub(crate) const WEIGHT: Parameter = Parameter {
-    name: "weight",
-    kind: Kind::Integer { min: 1, max: 1000 },
-    default: Value::Integer(1),
-    description: "",
-};
+pub(crate) const WEIGHT: Field<u32> = integer(1, 1..=1000);
 
 /// Chooses the class that sends next among the backlogged ones.
 pub(crate) trait ClassScheduler: Debug {

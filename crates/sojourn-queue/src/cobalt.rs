@@ -17,77 +17,59 @@ use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use alloc::vec::Vec;
 use law::{CobaltController, CobaltLaw, Verdict};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
-use sojourn_core::{Amount, Span, Stream, Time};
+use sojourn_core::registry::declare::{choice, flag, number, or_auto, span, span_in};
+use sojourn_core::registry::{Advice, Descriptor, Linux, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Span, Stream, Time, choices, parameters};
+
+choices! {
+    /// Words of `drop`.
+    pub(crate) enum Drop { Head = "head", Tail = "tail" }
+    /// Words of `slow_links`.
+    pub(crate) enum SlowLinks { Stretch = "stretch", Ignore = "ignore" }
+    /// When a queue that has never signalled does so.
+    pub(crate) enum FirstSignal {
+        /// With the next packet after the one that was above target.
+        NextPacket = "next-packet",
+        /// When the delay has been above target for an interval.
+        Interval = "interval",
+    }
+}
+
+parameters! {
+    /// What can be set.
+    pub(crate) struct Parameters {
+        limit: Amount = limit(Amount::Bytes(4_194_304.0)),
+        /// which packet a full buffer drops: the oldest (head, CAKE) or the arrival (tail, ns-3)
+        drop: Drop = choice(Drop::Head.value()),
+        /// acceptable standing queue, as sojourn time; tc cake sets it to a twentieth of rtt
+        target: Span = span(Span::from_millis(5), Span::from_nanos(1)..=Span::from_secs(1000)),
+        /// time above target before the first signal, and between the first two (tc cake rtt)
+        interval: Span = span(Span::from_millis(100), Span::from_nanos(2)..=Span::from_secs(10_000)),
+        /// where a packet takes long: target is at least 1.5 full packets' time, interval grows by as much and is at least
+        /// twice target, and no delay of up to 4 full packets' time counts (CAKE with a rate); or nothing of this (ns-3)
+        slow_links: SlowLinks = choice(SlowLinks::Stretch.value()),
+        /// whether CoDel marks ECN-capable packets instead of dropping them; BLUE always drops
+        ecn: bool = flag(true),
+        /// what an overflow adds to BLUE's probability, at most once in target
+        increment: f64 = number(1.0 / 256.0, 0.0..=1.0),
+        /// what an empty queue takes from BLUE's probability, at most once in target
+        decrement: f64 = number(1.0 / 4096.0, 0.0..=1.0),
+        /// delay above which BLUE's probability rises as with an overflow (ns-3 BlueThreshold); auto is never
+        blue_above: Option<Span> = or_auto(&span_in(Span::ZERO..=Span::from_secs(1000))),
+        /// when a queue that has never signalled does so: with the next packet after the first above target (Linux), or after
+        /// interval (ns-3)
+        first_signal: FirstSignal = choice(FirstSignal::NextPacket.value()),
+        /// whether the last packet of the queue is sent instead of dropped (CAKE does so, ns-3 does not)
+        spare_last: bool = flag(true),
+    }
+}
 
 /// What `cobalt` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "cobalt",
     summary: "CAKE's controller: CoDel whose count fades, and BLUE against flows that do not answer",
     sources: &["Linux net/sched/sch_cake.c", "ns-3 src/traffic-control/model/cobalt-queue-disc.cc"],
-    parameters: &[
-        limit(Amount::Bytes(4_194_304.0)).parameter("limit"),
-        Parameter {
-            name: "drop",
-            kind: Kind::Choice(&["head", "tail"]),
-            default: Value::Choice("head"),
-            description: "which packet a full buffer drops: the oldest (head, CAKE) or the arrival (tail, ns-3)",
-        },
-        Parameter {
-            name: "target",
-            kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1000) },
-            default: Value::Span(Span::from_millis(5)),
-            description: "acceptable standing queue, as sojourn time; tc cake sets it to a twentieth of rtt",
-        },
-        Parameter {
-            name: "interval",
-            kind: Kind::Span { min: Span::from_nanos(2), max: Span::from_secs(10_000) },
-            default: Value::Span(Span::from_millis(100)),
-            description: "time above target before the first signal, and between the first two (tc cake rtt)",
-        },
-        Parameter {
-            name: "slow_links",
-            kind: Kind::Choice(&["stretch", "ignore"]),
-            default: Value::Choice("stretch"),
-            description: "where a packet takes long: target is at least 1.5 full packets' time, interval grows by as much and is at least twice target, and no delay of up to 4 full packets' time counts (CAKE with a rate); or nothing of this (ns-3)",
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether CoDel marks ECN-capable packets instead of dropping them; BLUE always drops",
-        },
-        Parameter {
-            name: "increment",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(1.0 / 256.0),
-            description: "what an overflow adds to BLUE's probability, at most once in target",
-        },
-        Parameter {
-            name: "decrement",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(1.0 / 4096.0),
-            description: "what an empty queue takes from BLUE's probability, at most once in target",
-        },
-        Parameter {
-            name: "blue_above",
-            kind: Kind::OrAuto(&Kind::Span { min: Span::ZERO, max: Span::from_secs(1000) }),
-            default: Value::Auto,
-            description: "delay above which BLUE's probability rises as with an overflow (ns-3 BlueThreshold); auto is never",
-        },
-        Parameter {
-            name: "first_signal",
-            kind: Kind::Choice(&["next-packet", "interval"]),
-            default: Value::Choice("next-packet"),
-            description: "when a queue that has never signalled does so: with the next packet after the first above target (Linux), or after interval (ns-3)",
-        },
-        Parameter {
-            name: "spare_last",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether the last packet of the queue is sent instead of dropped (CAKE does so, ns-3 does not)",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset { name: "cake", summary: "one queue of tc cake with a rate: 4 MB, rtt 100 ms", values: &[] },
         Preset {
@@ -95,11 +77,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "ns3::CobaltQueueDisc: 1.5 MB, no ECN, BLUE above 400 ms",
             values: &[
                 ("limit", Value::Amount(Amount::Bytes(1_500_000.0))),
-                ("drop", Value::Choice("tail")),
-                ("slow_links", Value::Choice("ignore")),
+                ("drop", Drop::Tail.value()),
+                ("slow_links", SlowLinks::Ignore.value()),
                 ("ecn", Value::Boolean(false)),
                 ("blue_above", Value::Span(Span::from_millis(400))),
-                ("first_signal", Value::Choice("interval")),
+                ("first_signal", FirstSignal::Interval.value()),
                 ("spare_last", Value::Boolean(false)),
             ],
         },
@@ -126,12 +108,13 @@ impl<B: Copy> Cobalt<B> {
     /// # Errors
     /// A limit that holds no full-size packet, a target that is no less than the interval.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let declared = Parameters::of(params);
         Ok(Cobalt {
             queue: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
-            drop_head: params.choice("drop") == "head",
-            spare_last: params.boolean("spare_last"),
-            law: CobaltLaw::new(params, link)?,
+            drop_head: declared.drop == Drop::Head,
+            spare_last: declared.spare_last,
+            law: CobaltLaw::new(&declared, link)?,
             controller: CobaltController::default(),
             random,
         })
@@ -193,7 +176,8 @@ impl<B: Copy> Discipline<B> for Cobalt<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        let ignores_rate = params.choice("slow_links") == "ignore";
+        let declared = Parameters::of(params);
+        let ignores_rate = declared.slow_links == SlowLinks::Ignore;
         let short_target = ignores_rate.then(|| advice::short_target(params, link)).flatten();
         [short_target, advice::long_target(params), advice::limit_below_target(params, link)]
             .into_iter()

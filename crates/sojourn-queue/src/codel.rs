@@ -17,9 +17,22 @@ use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, a
 use alloc::vec::Vec;
 use law::{CoDelController, CoDelLaw};
 use sojourn_core::registry::{
-    Advice, Auto, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+    Advice, Auto, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
-use sojourn_core::{Amount, Stream, Time};
+use sojourn_core::{Amount, Stream, Time, parameters};
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        /// what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate; drops at a full buffer
+        /// do not enter the control law
+        limit: Amount = limit(Amount::Packets(1000.0)),
+        ecn: bool = law::ecn(false),
+    }
+}
+
+static PARAMETERS: [Parameter; Parameters::LIST.len() + law::Parameters::LIST.len()] =
+    joined(&[&Parameters::LIST, &law::Parameters::LIST]);
 
 /// What `codel` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -30,27 +43,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/sched/sch_codel.c and include/net/codel_impl.h",
         "ns-3 src/traffic-control/model/codel-queue-disc.cc",
     ],
-    parameters: &[
-        Parameter {
-            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate; drops at a full buffer do not enter the control law",
-            ..limit(Amount::Packets(1000.0)).parameter("limit")
-        },
-        law::TARGET,
-        law::INTERVAL,
-        law::MIN_BYTES,
-        law::ecn(false),
-        law::AFTER_MARK,
-        law::ROOT,
-        law::CLOCK,
-        law::CE_THRESHOLD,
-        law::CE_THRESHOLD_FOR,
-    ],
+    parameters: &PARAMETERS,
     presets: &[
         Preset { name: "rfc", summary: "RFC 8289: 5 ms and 100 ms; it leaves the limit open", values: &[] },
         Preset {
             name: "linux",
             summary: "tc codel: 1000 packets, noecn, 1/sqrt(count) by Newton steps, time in ticks",
-            values: &[("root", Value::Choice("newton")), ("clock", Value::Choice("ticks"))],
+            values: &[("root", law::Root::Newton.value()), ("clock", law::Clock::Ticks.value())],
         },
         Preset {
             name: "ns3",
@@ -58,8 +57,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[
                 ("limit", Value::Amount(Amount::Bytes(1_500_000.0))),
                 ("min_bytes", Value::Integer(1499)),
-                ("after_mark", Value::Choice("now")),
-                ("root", Value::Choice("newton")),
+                ("after_mark", law::AfterMark::Now.value()),
+                ("root", law::Root::Newton.value()),
             ],
         },
     ],
@@ -97,7 +96,7 @@ impl<B: Copy> CoDel<B> {
         Ok(CoDel {
             queue: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
-            law: CoDelLaw::new(params, link.packet_bytes)?,
+            law: CoDelLaw::new(&law::Parameters::of(params), Parameters::of(params).ecn, link.packet_bytes)?,
             controller: CoDelController::default(),
         })
     }

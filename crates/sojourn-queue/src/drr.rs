@@ -15,11 +15,12 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
-use crate::flows::{self, ActiveList, End, FlowQueues, Links, Longest};
+use crate::flows::{ActiveList, End, FlowQueues, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
 use core::cmp::Reverse;
-use sojourn_core::registry::{Advice, ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
 
 /// Queues of hashed flows that take turns of equally many bytes.
@@ -56,7 +57,8 @@ impl<B: Copy> Drr<B> {
     /// # Errors
     /// A limit that holds no packet.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let hash = flows::classifier(params, "buckets", &mut random);
+        let declared = Parameters::of(params);
+        let hash = FlowHash::new(&mut random, declared.buckets, declared.perfect);
         Ok(Drr {
             hash,
             queues: FlowQueues::default(),
@@ -66,12 +68,9 @@ impl<B: Copy> Drr<B> {
             in_turn: false,
             places: 0,
             fattest: Longest::default(),
-            quantum: match params.get("quantum") {
-                Value::Integer(bytes) => bytes,
-                _ => u64::from(link.packet_bytes),
-            },
+            quantum: u64::from(declared.quantum.unwrap_or(link.packet_bytes)),
             limit: Limit::of(params, "limit", link)?,
-            end: End::new(params.choice("drop")),
+            end: declared.drop,
         })
     }
 

@@ -23,87 +23,65 @@ use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
-use sojourn_core::{Amount, Span, Stream, Time};
+use sojourn_core::registry::declare::{Field, choice, flag, integer, number, span};
+use sojourn_core::registry::{Advice, Descriptor, Linux, Parameter, ParameterError, Params, Preset, Value, joined};
+use sojourn_core::{Amount, Span, Stream, Time, choices, parameters};
 
 /// Parts that a whole is divided into by the scheduler.
 const WHOLE: i64 = 10_000;
+
+choices! {
+    /// Whose delay is controlled.
+    enum DelayOf { Longer = "longer", Classic = "classic" }
+    /// Words of `native`.
+    enum NativeRule { Ramp = "ramp", Step = "step" }
+    /// Words of `overload`.
+    enum Overload { Drop = "drop", Overflow = "overflow" }
+}
+
+parameters! {
+    /// What can be set of the two queues.
+    struct Parameters {
+        /// whose delay is controlled: that of the queue whose head has waited longer (RFC 9332 with its treatment of edge
+        /// cases, Linux), or of the C queue (RFC 9332's basic form)
+        delay_of: DelayOf = choice(DelayOf::Longer.value()),
+        /// the L queue's own marking: from threshold on with a probability that rises to 1 within ramp, or always above
+        /// threshold (Linux)
+        native: NativeRule = choice(NativeRule::Ramp.value()),
+        /// delay of L packets at which their own marking begins (minTh, step_thresh)
+        threshold: Span = span(Span::from_micros(800), Span::ZERO..=Span::from_secs(10)),
+        /// with native ramp: width of the ramp (range)
+        ramp: Span = span(Span::from_micros(400), Span::from_nanos(1)..=Span::from_secs(10)),
+        /// packets in the L queue, the leaving one included, up to which its own marking is off, for slow links (RFC 9332
+        /// Th_len); 0 is always on (Linux min_qlen_step)
+        native_above: usize = integer(1, 0..=1_000_000),
+        /// while less than the bytes of so many full-size packets wait behind the one that is leaving, p' neither drops nor
+        /// marks (Linux 2; RFC 9332 has no such rule, and may drop all there is)
+        spare: u64 = integer(0, 0..=1000),
+        /// share of the link that the C queue gets while both queues wait (RFC 9332 1/16; tc classic_protection 10 %)
+        classic_share: f64 = number(0.0625, 0.0..=1.0),
+        /// where k p' reaches 1: both queues drop with p' squared, or p' stays at 1/k and L grows to the limit (tc overflow)
+        overload: Overload = choice(Overload::Drop.value()),
+        /// whether packets marked NQB (DSCP 45) wait in the L queue, whatever their ECN field (RFC 9956); those that cannot be
+        /// marked are only dropped in overload
+        nqb: bool = flag(false),
+    }
+}
+
+const LIMIT: Field<Amount> = limit(Amount::Time(Span::from_millis(250))).described(
+    "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+);
+
+static PARAMETERS: [Parameter;
+    1 + law::Parameters::LIST.len() + Parameters::LIST.len() + protection::Parameters::LIST.len()] =
+    joined(&[&[LIMIT.parameter("limit")], &law::Parameters::LIST, &Parameters::LIST, &protection::Parameters::LIST]);
 
 /// What `dualpi2` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "dualpi2",
     summary: "a low-latency queue for scalable traffic coupled to a Classic queue under PI2 (L4S)",
     sources: &["RFC 9332", "Linux net/sched/sch_dualpi2.c", "RFC 9956", "RFC 9957"],
-    parameters: &[
-        Parameter {
-            description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
-            ..limit(Amount::Time(Span::from_millis(250))).parameter("limit")
-        },
-        law::TARGET,
-        law::UPDATE,
-        law::ALPHA,
-        law::BETA,
-        law::COUPLING,
-        law::SPREAD,
-        Parameter {
-            name: "delay_of",
-            kind: Kind::Choice(&["longer", "classic"]),
-            default: Value::Choice("longer"),
-            description: "whose delay is controlled: that of the queue whose head has waited longer (RFC 9332 with its treatment of edge cases, Linux), or of the C queue (RFC 9332's basic form)",
-        },
-        Parameter {
-            name: "native",
-            kind: Kind::Choice(&["ramp", "step"]),
-            default: Value::Choice("ramp"),
-            description: "the L queue's own marking: from threshold on with a probability that rises to 1 within ramp, or always above threshold (Linux)",
-        },
-        Parameter {
-            name: "threshold",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(10) },
-            default: Value::Span(Span::from_micros(800)),
-            description: "delay of L packets at which their own marking begins (minTh, step_thresh)",
-        },
-        Parameter {
-            name: "ramp",
-            kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(10) },
-            default: Value::Span(Span::from_micros(400)),
-            description: "with native ramp: width of the ramp (range)",
-        },
-        Parameter {
-            name: "native_above",
-            kind: Kind::Integer { min: 0, max: 1_000_000 },
-            default: Value::Integer(1),
-            description: "packets in the L queue, the leaving one included, up to which its own marking is off, for slow links (RFC 9332 Th_len); 0 is always on (Linux min_qlen_step)",
-        },
-        Parameter {
-            name: "spare",
-            kind: Kind::Integer { min: 0, max: 1000 },
-            default: Value::Integer(0),
-            description: "while less than the bytes of so many full-size packets wait behind the one that is leaving, p' neither drops nor marks (Linux 2; RFC 9332 has no such rule, and may drop all there is)",
-        },
-        Parameter {
-            name: "classic_share",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(0.0625),
-            description: "share of the link that the C queue gets while both queues wait (RFC 9332 1/16; tc classic_protection 10 %)",
-        },
-        Parameter {
-            name: "overload",
-            kind: Kind::Choice(&["drop", "overflow"]),
-            default: Value::Choice("drop"),
-            description: "where k p' reaches 1: both queues drop with p' squared, or p' stays at 1/k and L grows to the limit (tc overflow)",
-        },
-        Parameter {
-            name: "nqb",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether packets marked NQB (DSCP 45) wait in the L queue, whatever their ECN field (RFC 9956); those that cannot be marked are only dropped in overload",
-        },
-        protection::PROTECTION,
-        protection::CRITICAL_DELAY,
-        protection::CRITICAL_SCORE,
-        protection::AGING,
-    ],
+    parameters: &PARAMETERS,
     presets: &[
         Preset {
             name: "rfc",
@@ -115,8 +93,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "tc dualpi2: 10000 packets, a step at 1 ms, 10 % for C, decisions at random",
             values: &[
                 ("limit", Value::Amount(Amount::Packets(10_000.0))),
-                ("spread", Value::Choice("random")),
-                ("native", Value::Choice("step")),
+                ("spread", law::Spread::Random.value()),
+                ("native", NativeRule::Step.value()),
                 ("threshold", Value::Span(Span::from_millis(1))),
                 ("native_above", Value::Integer(0)),
                 ("spare", Value::Integer(2)),
@@ -148,13 +126,6 @@ pub struct DualPi2<B> {
     scheduler: CreditScheduler,
     nqb: bool,
     protection: Option<Box<protection::Protection>>,
-}
-
-/// Whose delay is controlled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum DelayOf {
-    Longer,
-    Classic,
 }
 
 /// The L queue's own marking.
@@ -215,30 +186,32 @@ impl<B: Copy> DualPi2<B> {
     /// # Errors
     /// A limit that holds no full-size packet, an alpha of zero.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let threshold = params.span("threshold");
-        let native = match params.choice("native") {
-            "step" => Native::Step { above: threshold },
-            _ => Native::Ramp { from: threshold, width: params.span("ramp") },
+        let (law, declared) = (law::Parameters::of(params), Parameters::of(params));
+        let threshold = declared.threshold;
+        let native = match declared.native {
+            NativeRule::Step => Native::Step { above: threshold },
+            NativeRule::Ramp => Native::Ramp { from: threshold, width: declared.ramp },
         };
         let mut random = random;
-        let protection = protection::Protection::new(params, native, link, &mut random).map(Box::new);
+        let protection =
+            protection::Protection::new(&protection::Parameters::of(params), native, link, &mut random).map(Box::new);
         Ok(DualPi2 {
             classic: Fifo::default(),
             low: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
-            spared: params.integer("spare") * u64::from(link.packet_bytes),
+            spared: declared.spare * u64::from(link.packet_bytes),
             full_packet: u64::from(link.packet_bytes),
-            controller: Pi2Controller::new(Pi2Law::new(params, params.choice("overload") == "overflow")?, link.since),
-            dice: Dice::new(params, random),
+            controller: Pi2Controller::new(Pi2Law::new(&law, declared.overload == Overload::Overflow)?, link.since),
+            dice: Dice::new(law.spread, random),
             classic_sum: Sum::default(),
             low_sum: Sum::default(),
             overload_sum: Sum::default(),
-            delay_of: if params.choice("delay_of") == "classic" { DelayOf::Classic } else { DelayOf::Longer },
+            delay_of: declared.delay_of,
             native,
-            native_above: params.integer("native_above") as usize,
-            drops_in_overload: params.choice("overload") == "drop",
-            scheduler: CreditScheduler::new(params.number("classic_share"), link.packet_bytes),
-            nqb: params.boolean("nqb"),
+            native_above: declared.native_above,
+            drops_in_overload: declared.overload == Overload::Drop,
+            scheduler: CreditScheduler::new(declared.classic_share, link.packet_bytes),
+            nqb: declared.nqb,
             protection,
         })
     }
@@ -316,8 +289,9 @@ impl<B: Copy> DualPi2<B> {
 
 /// Marks that say no more than that another packet was on the wire.
 fn shallow_step(params: &Params, link: &LinkProperties) -> Option<Advice> {
+    let declared = Parameters::of(params);
     let two = advice::packet_time(link) * 2;
-    (params.integer("native_above") == 0 && params.span("threshold") < two).then(|| {
+    (declared.native_above == 0 && declared.threshold < two).then(|| {
         let text = format!(
             "two full-size packets take {two} at this rate, so L packets are marked for waiting behind one or two others, and \
              scalable senders leave the link idle; usual is a threshold no shorter, or native_above of at least 1"
@@ -328,7 +302,8 @@ fn shallow_step(params: &Params, link: &LinkProperties) -> Option<Advice> {
 
 /// A share that leaves one of the queues without any.
 fn one_queue_only(params: &Params) -> Option<Advice> {
-    let starved = match params.number("classic_share") {
+    let declared = Parameters::of(params);
+    let starved = match declared.classic_share {
         share if share * WHOLE as f64 + 0.5 < 1.0 => "Classic",
         share if share >= 1.0 => "L4S",
         _ => return None,

@@ -21,10 +21,29 @@ use crate::{Body, LinkProperties};
 use afterwards::ChargeAfterwards;
 use ahead::ChargeAhead;
 use alloc::vec::Vec;
-use sojourn_core::Stream;
+use sojourn_core::registry::declare::{choice, integer_in, or_auto};
 use sojourn_core::registry::{
-    Advice, Auto, Descriptor, Form, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+    Advice, Auto, Descriptor, Form, Holds, Linux, ParameterError, Params, Preset, Setting, Unit,
 };
+use sojourn_core::{Amount, Stream, choices, parameters};
+
+choices! {
+    /// Words of `turns`.
+    enum Turns { Afterwards = "afterwards", Ahead = "ahead" }
+}
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        limit: Option<Amount> = classful::LIMIT,
+        /// bytes of a turn for each unit of weight; auto is one full-size packet (Linux)
+        quantum: Option<u32> = or_auto(&integer_in(1..=10_000_000)),
+        /// how turns are paid for: a packet is taken off the counter once it has left, and classes go in the order of the
+        /// file, or a class's next packet is taken out of its queue and kept until the counter covers it, and classes go in
+        /// the order in which they got packets (Linux); an AQM inside then decides before a packet leaves
+        turns: Turns = choice(Turns::Afterwards.value()),
+    }
+}
 
 /// What `dwrr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -35,25 +54,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/sched/sch_ets.c, net/sched/sch_drr.c",
         "RITE deliverable 2.1 section 2.2",
     ],
-    parameters: &[
-        classful::LIMIT,
-        Parameter {
-            name: "quantum",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 10_000_000 }),
-            default: Value::Auto,
-            description: "bytes of a turn for each unit of weight; auto is one full-size packet (Linux)",
-        },
-        Parameter {
-            name: "turns",
-            kind: Kind::Choice(&["afterwards", "ahead"]),
-            default: Value::Choice("afterwards"),
-            description: "how turns are paid for: a packet is taken off the counter once it has left, and classes go in the order of the file, or a class's next packet is taken out of its queue and kept until the counter covers it, and classes go in the order in which they got packets (Linux); an AQM inside then decides before a packet leaves",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[Preset {
         name: "linux",
         summary: "sch_drr, and the bands of sch_ets that share. A packet that is kept counts in the limit of its class in Linux, and here where its queue is droptail or red",
-        values: &[("turns", Value::Choice("ahead"))],
+        values: &[("turns", Turns::Ahead.value())],
     }],
     holds: Holds::Classes(&CLASS),
     linux: Linux::Kernel(&[Form {
@@ -65,14 +70,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-static CLASS: Descriptor = Descriptor {
-    name: "class",
-    parameters: &[Parameter {
-        description: "quanta of the class's turn; its share of the bytes among the classes that have packets",
-        ..classful::WEIGHT
-    }],
-    ..Descriptor::PLAIN
-};
+parameters! {
+    /// What can be set of a class.
+    struct ClassParameters {
+        /// quanta of the class's turn; its share of the bytes among the classes that have packets
+        weight: u32 = classful::WEIGHT,
+    }
+}
+
+static CLASS: Descriptor = Descriptor { name: "class", parameters: &ClassParameters::LIST, ..Descriptor::PLAIN };
 
 /// Queues that share the link by deficit round robin.
 #[derive(Debug)]
@@ -84,21 +90,19 @@ impl<B: Body> Dwrr<B> {
     /// # Errors
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let declared = Parameters::of(params);
         let quantum = quantum(params, link);
         let quanta = classful::weights(params).map(|weight| weight * quantum);
-        let scheduler = match params.choice("turns") {
-            "ahead" => DeficitRoundRobin::Ahead(ChargeAhead::new(quanta)),
-            _ => DeficitRoundRobin::Afterwards(ChargeAfterwards::new(quanta)),
+        let scheduler = match declared.turns {
+            Turns::Ahead => DeficitRoundRobin::Ahead(ChargeAhead::new(quanta)),
+            Turns::Afterwards => DeficitRoundRobin::Afterwards(ChargeAfterwards::new(quanta)),
         };
         Ok(Dwrr(Classful::new(params, &params.classes, scheduler, link, random)?))
     }
 }
 
 fn quantum(params: &Params, link: &LinkProperties) -> u64 {
-    match params.get("quantum") {
-        Value::Integer(bytes) => bytes,
-        _ => u64::from(link.packet_bytes),
-    }
+    u64::from(Parameters::of(params).quantum.unwrap_or(link.packet_bytes))
 }
 
 impl_by_classes!(

@@ -14,8 +14,24 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Value};
-use sojourn_core::{Amount, Span, Stream, Time};
+use sojourn_core::registry::declare::{amount, choice};
+use sojourn_core::registry::{Advice, Descriptor, Holds, Linux, ParameterError, Params, Value};
+use sojourn_core::{Amount, Span, Stream, Time, choices, parameters};
+
+choices! {
+    /// Words of `marks`.
+    enum Marks { Ect1 = "ect1", Ect = "ect" }
+}
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        /// a packet is marked on leaving if it has waited for longer (a time), or leaves more behind (packets, bytes)
+        threshold: Amount = amount(Amount::Time(Span::from_millis(1)), 0.0, true),
+        /// whose packets: ECT(1) only (RITE), or all that are ECN-capable (Linux without a selector)
+        marks: Marks = choice(Marks::Ect1.value()),
+    }
+}
 
 /// What `early` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -25,20 +41,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RITE deliverable 2.1 section 4.2.1",
         "Linux include/net/codel_impl.h (ce_threshold, ce_threshold_selector)",
     ],
-    parameters: &[
-        Parameter {
-            name: "threshold",
-            kind: Kind::Amount { min_packets: 0.0, whole: true },
-            default: Value::Amount(Amount::Time(Span::from_millis(1))),
-            description: "a packet is marked on leaving if it has waited for longer (a time), or leaves more behind (packets, bytes)",
-        },
-        Parameter {
-            name: "marks",
-            kind: Kind::Choice(&["ect1", "ect"]),
-            default: Value::Choice("ect1"),
-            description: "whose packets: ECT(1) only (RITE), or all that are ECN-capable (Linux without a selector)",
-        },
-    ],
+    parameters: &Parameters::LIST,
     holds: Holds::One,
     linux: Linux::Absent("Linux has no AQM that only marks; codel and fq_codel have ce_threshold"),
     ..Descriptor::PLAIN
@@ -68,6 +71,7 @@ impl<B: Body> Early<B> {
     /// # Errors
     /// None or too many disciplines inside.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let declared = Parameters::of(params);
         classful::check_depth(params, "child")?;
         let Some(child) = &params.child else {
             return Err(ParameterError::new("child", "the discipline that decides about all packets"));
@@ -76,12 +80,12 @@ impl<B: Body> Early<B> {
             |error: ParameterError| ParameterError::new("child", format!("as {}, {}", error.parameter, error.rule));
         Ok(Early {
             child: Box::new(Queue::build(child, link, random.into_parts().stream("child")).map_err(of_child)?),
-            threshold: match params.amount("threshold") {
+            threshold: match declared.threshold {
                 Amount::Time(span) => Threshold::Waited(span),
                 Amount::Packets(packets) => Threshold::PacketsBehind(packets as usize),
                 Amount::Bytes(bytes) => Threshold::BytesBehind(bytes as u64),
             },
-            marks_ect0: params.choice("marks") == "ect",
+            marks_ect0: declared.marks == Marks::Ect,
             marked: 0,
         })
     }
@@ -145,10 +149,11 @@ impl<B: Body> Discipline<B> for Early<B> {
     }
 
     fn advice(params: &Params, _link: &LinkProperties) -> Vec<Advice> {
+        let declared = Parameters::of(params);
         let Some(child) = &params.child else { return Vec::new() };
         let mut advice = Vec::new();
         let own = |name: &str| child.descriptor().parameter(name).map(|_| child.get(name));
-        if let (Amount::Time(threshold), Some(Value::Span(target))) = (params.amount("threshold"), own("target"))
+        if let (Amount::Time(threshold), Some(Value::Span(target))) = (declared.threshold, own("target"))
             && threshold >= target
         {
             let text = format!(

@@ -3,7 +3,7 @@
 use crate::{DropReason, LinkProperties, Packet, Sink};
 use alloc::format;
 use sojourn_core::registry::declare::{Field, amount};
-use sojourn_core::registry::{Kind, ParameterError, Params};
+use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Amount, Ring};
 
 /// Packets in order of arrival, with their bytes counted.
@@ -99,9 +99,6 @@ pub(crate) const fn limit(default: Amount) -> Field<Amount> {
     amount(default, 1.0, true)
         .described("what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate")
 }
-
-/// What a parameter that is read as a [`Limit`] may hold.
-pub(crate) const LIMIT_KIND: Kind = Kind::Amount { min_packets: 1.0, whole: true };
 
 impl Limit {
     /// The limit that `amount` means on `link`; a time becomes the bytes sent in it.

@@ -25,31 +25,28 @@ pub(crate) use ranking::{Longest, Ranking};
 pub(crate) use scheduler::{EmptyNew, FlowScheduler};
 pub(crate) use subset::Subset;
 
-use crate::fifo::{LIMIT_KIND, limit};
+use crate::fifo::limit;
 use crate::hash::FlowHash;
 use crate::{DropReason, Limit, LinkProperties, Sink};
 use core::cmp::Reverse;
-use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
-use sojourn_core::{Amount, Stream};
+use sojourn_core::registry::declare::{Field, choice, flag, integer, integer_in, or_auto};
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Amount, Stream, parameters};
 
 /// The largest number of buckets that Linux allows (65,536), for disciplines that hash.
 const MAX_BUCKETS: u64 = 65_536;
 
 /// `limit`, for all queues.
-pub(crate) const fn limit_of_all(default: Amount) -> Parameter {
-    Parameter {
-        description: "what may wait in all queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        ..limit(default).parameter("limit")
-    }
+pub(crate) const fn limit_of_all(default: Amount) -> Field<Amount> {
+    limit(default).described(
+        "what may wait in all queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+    )
 }
 
 /// `memory_limit`: see [`memory_limit`].
-pub(crate) const MEMORY_LIMIT: Parameter = Parameter {
-    name: "memory_limit",
-    kind: Kind::OrAuto(&LIMIT_KIND),
-    default: Value::Auto,
-    description: "a second limit beside the first, meant in bytes; Linux counts the kernel's buffers, up to some times the bytes on the wire that are counted here; auto is none",
-};
+pub(crate) const MEMORY_LIMIT: Field<Option<Amount>> = or_auto(&limit(Amount::Packets(1.0))).described(
+    "a second limit beside the first, meant in bytes; Linux counts the kernel's buffers, up to some times the bytes on the wire that are counted here; auto is none",
+);
 
 /// What a Linux user is to know of [`MEMORY_LIMIT`].
 pub(crate) const MEMORY_LIMIT_IN_LINUX: &str =
@@ -63,59 +60,46 @@ pub(crate) fn memory_limit(params: &Params, link: &LinkProperties) -> Result<Opt
     }
 }
 
-/// `flows`: the number of buckets, as FQ-CoDel calls it.
-pub(crate) const FLOWS: Parameter = Parameter { name: "flows", ..BUCKETS };
-
 /// `buckets`: their number.
-pub(crate) const BUCKETS: Parameter = Parameter {
-    name: "buckets",
-    kind: Kind::Integer { min: 1, max: MAX_BUCKETS },
-    default: Value::Integer(1024),
-    description: "queues into which flows are hashed by their 5-tuple with a seeded hash; flows that collide share one",
-};
+pub(crate) const BUCKETS: Field<u32> = integer(1024, 1..=MAX_BUCKETS)
+    .described("queues into which flows are hashed by their 5-tuple with a seeded hash; flows that collide share one");
 
 /// `perfect`: whether there are collisions.
-pub(crate) const PERFECT: Parameter = Parameter {
-    name: "perfect",
-    kind: Kind::Boolean,
-    default: Value::Boolean(false),
-    description: "whether every flow gets a queue of its own, instead of the hash with its collisions",
-};
+pub(crate) const PERFECT: Field<bool> =
+    flag(false).described("whether every flow gets a queue of its own, instead of the hash with its collisions");
 
 /// [`PERFECT`], where it has no example.
-pub(crate) const PERFECT_FOR_STUDY: Parameter = Parameter {
-    description: "whether every flow gets a queue of its own, instead of the hash with its collisions; for study, no implementation does so",
-    ..PERFECT
-};
-
-/// The hash that [`PERFECT`] describes, with `buckets`, [`FLOWS`] or [`BUCKETS`], for the number of queues.
-pub(crate) fn classifier(params: &Params, buckets: &str, random: &mut Stream) -> FlowHash {
-    FlowHash::new(random, params.integer(buckets) as u32, params.boolean("perfect"))
-}
+pub(crate) const PERFECT_FOR_STUDY: Field<bool> = flag(false).described(
+    "whether every flow gets a queue of its own, instead of the hash with its collisions; for study, no implementation does so",
+);
 
 /// `quantum`: bytes of a turn. Linux raises less than 256 to it.
-pub(crate) const QUANTUM: Parameter = Parameter {
-    name: "quantum",
-    kind: Kind::OrAuto(&Kind::Integer { min: 256, max: 10_000_000 }),
-    default: Value::Auto,
-    description: "bytes that a queue may send in its turn; auto is the link's full-size packet",
-};
-
-/// `empty_new`: what becomes of a new queue that is found empty.
-pub(crate) const EMPTY_NEW: Parameter = Parameter {
-    name: "empty_new",
-    kind: Kind::Choice(&["wait", "wait-unless-alone"]),
-    default: Value::Choice("wait"),
-    description: "a new queue that is found empty goes to the end of the old ones, so that it cannot stay new by pausing: always (RFC 8290), or only where there are old ones (Linux)",
-};
+pub(crate) const QUANTUM: Field<Option<u32>> = or_auto(&integer_in(256..=10_000_000))
+    .described("bytes that a queue may send in its turn; auto is the link's full-size packet");
 
 /// `drop_batch`: how much the longest queue loses at once.
-pub(crate) const DROP_BATCH: Parameter = Parameter {
-    name: "drop_batch",
-    kind: Kind::Integer { min: 1, max: 1_000_000 },
-    default: Value::Integer(64),
-    description: "most packets that are dropped at once from the queue with the most bytes; fewer where they are half of its bytes",
-};
+pub(crate) const DROP_BATCH: Field<u32> = integer(64, 1..=1_000_000).described(
+    "most packets that are dropped at once from the queue with the most bytes; fewer where they are half of its bytes",
+);
+
+parameters! {
+    /// What can be set of the queues of FQ-CoDel, and of the turns that new and old ones take.
+    pub(crate) struct Turns {
+        flows: u32 = BUCKETS,
+        perfect: bool = PERFECT_FOR_STUDY,
+        quantum: Option<u32> = QUANTUM,
+        /// a new queue that is found empty goes to the end of the old ones, so that it cannot stay new by pausing: always (RFC
+        /// 8290), or only where there are old ones (Linux)
+        empty_new: EmptyNew = choice(EmptyNew::Wait.value()),
+    }
+}
+
+impl Turns {
+    /// The hash of flows to queues.
+    pub(crate) fn classifier(&self, random: &mut Stream) -> FlowHash {
+        FlowHash::new(random, self.flows, self.perfect)
+    }
+}
 
 /// Drops up to `batch` packets from the head of the queue with the most bytes, of equals that with the lowest number, until
 /// that was half of them. Returns the bucket and the number of packets.

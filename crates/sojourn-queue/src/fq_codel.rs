@@ -11,51 +11,46 @@
 mod tests;
 
 use crate::codel::law::{self, CoDelController, CoDelLaw, Source};
-use crate::flows::{self, End, FlowQueues, FlowScheduler, Longest};
+use crate::flows::{self, EmptyNew, End, FlowQueues, FlowScheduler, Longest, Turns};
 use crate::hash::FlowHash;
 use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink, advice};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use sojourn_core::registry::declare::{choice, flag};
 use sojourn_core::registry::{
-    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+    Advice, Auto, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
-use sojourn_core::{Amount, Stream, Time};
+use sojourn_core::{Amount, Stream, Time, choices, parameters};
+
+choices! {
+    /// Where the bytes are counted below which CoDel is silent.
+    enum MinBytesIn { All = "all", Queue = "queue" }
+}
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        limit: Amount = flows::limit_of_all(Amount::Packets(10_240.0)),
+        memory_limit: Option<Amount> = flows::MEMORY_LIMIT,
+        drop_batch: u32 = flows::DROP_BATCH,
+        /// whether packets dropped over the limit are added to the queue's CoDel count, so that it signals faster when it next
+        /// does (Linux)
+        overflow_counts: bool = flag(false),
+        /// where CoDel counts the bytes that min_bytes refers to: in all queues together (Linux) or in the flow's own (ns-3)
+        min_bytes_in: MinBytesIn = choice(MinBytesIn::All.value()),
+        ecn: bool = law::ecn(true),
+    }
+}
+
+static PARAMETERS: [Parameter; Turns::LIST.len() + Parameters::LIST.len() + law::Parameters::LIST.len()] =
+    joined(&[&Parameters::LIST, &Turns::LIST, &law::Parameters::LIST]);
 
 /// What `fq_codel` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_codel",
     summary: "a queue for each flow, served in turns with new flows first, and CoDel in each",
     sources: &["RFC 8290", "Linux net/sched/sch_fq_codel.c", "ns-3 src/traffic-control/model/fq-codel-queue-disc.cc"],
-    parameters: &[
-        flows::limit_of_all(Amount::Packets(10_240.0)),
-        flows::MEMORY_LIMIT,
-        flows::FLOWS,
-        flows::PERFECT_FOR_STUDY,
-        flows::QUANTUM,
-        flows::EMPTY_NEW,
-        flows::DROP_BATCH,
-        Parameter {
-            name: "overflow_counts",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether packets dropped over the limit are added to the queue's CoDel count, so that it signals faster when it next does (Linux)",
-        },
-        law::TARGET,
-        law::INTERVAL,
-        law::MIN_BYTES,
-        Parameter {
-            name: "min_bytes_in",
-            kind: Kind::Choice(&["all", "queue"]),
-            default: Value::Choice("all"),
-            description: "where CoDel counts the bytes that min_bytes refers to: in all queues together (Linux) or in the flow's own (ns-3)",
-        },
-        law::ecn(true),
-        law::AFTER_MARK,
-        law::ROOT,
-        law::CLOCK,
-        law::CE_THRESHOLD,
-        law::CE_THRESHOLD_FOR,
-    ],
+    parameters: &PARAMETERS,
     presets: &[
         Preset {
             name: "rfc",
@@ -67,10 +62,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "tc fq_codel: 32 MB of memory, quantum of the MTU, overflows count",
             values: &[
                 ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
-                ("empty_new", Value::Choice("wait-unless-alone")),
+                ("empty_new", EmptyNew::WaitUnlessAlone.value()),
                 ("overflow_counts", Value::Boolean(true)),
-                ("root", Value::Choice("newton")),
-                ("clock", Value::Choice("ticks")),
+                ("root", law::Root::Newton.value()),
+                ("clock", law::Clock::Ticks.value()),
             ],
         },
         Preset {
@@ -78,9 +73,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "ns3::FqCoDelQueueDisc: CoDel as in its codel, on each queue's own bytes",
             values: &[
                 ("min_bytes", Value::Integer(1499)),
-                ("min_bytes_in", Value::Choice("queue")),
-                ("after_mark", Value::Choice("now")),
-                ("root", Value::Choice("newton")),
+                ("min_bytes_in", MinBytesIn::Queue.value()),
+                ("after_mark", law::AfterMark::Now.value()),
+                ("root", law::Root::Newton.value()),
             ],
         },
     ],
@@ -121,13 +116,6 @@ pub struct FqCoDel<B> {
     overflow_counts: bool,
 }
 
-/// Where the bytes are counted below which CoDel is silent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum MinBytesIn {
-    All,
-    Queue,
-}
-
 /// The queue of one flow, as CoDel sees it.
 struct FlowQueue<'a, B> {
     queues: &'a mut FlowQueues<B>,
@@ -163,18 +151,19 @@ impl<B: Copy> FqCoDel<B> {
     /// # Errors
     /// A limit that holds no full-size packet, a target that is no less than the interval.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
+        let (declared, turns) = (Parameters::of(params), Turns::of(params));
         Ok(FqCoDel {
-            classifier: flows::classifier(params, "flows", &mut random),
+            classifier: turns.classifier(&mut random),
             queues: FlowQueues::default(),
             longest: Longest::default(),
-            scheduler: FlowScheduler::new(params, link.packet_bytes),
+            scheduler: FlowScheduler::new(&turns, link.packet_bytes),
             controllers: Vec::new(),
-            law: CoDelLaw::new(params, link.packet_bytes)?,
-            min_bytes_in: if params.choice("min_bytes_in") == "all" { MinBytesIn::All } else { MinBytesIn::Queue },
+            law: CoDelLaw::new(&law::Parameters::of(params), declared.ecn, link.packet_bytes)?,
+            min_bytes_in: declared.min_bytes_in,
             limit: Limit::of(params, "limit", link)?,
             memory_limit: flows::memory_limit(params, link)?,
-            drop_batch: params.integer("drop_batch") as u32,
-            overflow_counts: params.boolean("overflow_counts"),
+            drop_batch: declared.drop_batch,
+            overflow_counts: declared.overflow_counts,
         })
     }
 

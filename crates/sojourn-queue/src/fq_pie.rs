@@ -10,44 +10,45 @@
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, End, FlowQueues, FlowScheduler, Longest, Subset};
+use crate::flows::{self, EmptyNew, End, FlowQueues, FlowScheduler, Longest, Subset, Turns};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, PieController, PieLaw, Verdict};
 use crate::{Backlog, Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use sojourn_core::registry::declare::choice;
 use sojourn_core::registry::{
-    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
-    joined,
+    Advice, Auto, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
-use sojourn_core::{Amount, Stream, Time};
+use sojourn_core::{Amount, Stream, Time, choices, parameters};
 
-const OWN: &[Parameter] = &[
-    flows::limit_of_all(Amount::Packets(10_240.0)),
-    flows::MEMORY_LIMIT,
-    flows::FLOWS,
-    flows::PERFECT_FOR_STUDY,
-    flows::QUANTUM,
-    flows::EMPTY_NEW,
-    Parameter {
-        name: "overflow",
-        kind: Kind::Choice(&["refuse", "longest"]),
-        default: Value::Choice("refuse"),
-        description: "what a full buffer does: it refuses the arrival (Linux), or drops from the head of the queue with the most bytes, as FQ-CoDel does (ns-3)",
-    },
-    flows::DROP_BATCH,
-];
+choices! {
+    /// Words of `overflow`.
+    enum Overflow { Refuse = "refuse", Longest = "longest" }
+}
 
-static PARAMETERS: [Parameter; OWN.len() + law::CONTROLLER.len() + law::ARRIVALS.len()] =
-    joined(&[OWN, law::CONTROLLER, law::ARRIVALS]);
+parameters! {
+    /// What can be set.
+    struct Own {
+        limit: Amount = flows::limit_of_all(Amount::Packets(10_240.0)),
+        memory_limit: Option<Amount> = flows::MEMORY_LIMIT,
+        /// what a full buffer does: it refuses the arrival (Linux), or drops from the head of the queue with the most bytes,
+        /// as FQ-CoDel does (ns-3)
+        overflow: Overflow = choice(Overflow::Refuse.value()),
+        drop_batch: u32 = flows::DROP_BATCH,
+    }
+}
+
+static PARAMETERS: [Parameter; Own::LIST.len() + Turns::LIST.len() + law::Parameters::LIST.len()] =
+    joined(&[&Own::LIST, &Turns::LIST, &law::Parameters::LIST]);
 
 const OWN_OF_LINUX: &[(&str, Value)] =
-    &[("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))), ("empty_new", Value::Choice("wait-unless-alone"))];
+    &[("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))), ("empty_new", EmptyNew::WaitUnlessAlone.value())];
 
 static LINUX: [(&str, Value); OWN_OF_LINUX.len() + law::LINUX.len()] = joined(&[OWN_OF_LINUX, law::LINUX]);
 
 static NS3: [(&str, Value); 2 + law::NS3.len()] =
-    joined(&[&[("overflow", Value::Choice("longest"))], law::NS3, &[("ecn", Value::Boolean(true))]]);
+    joined(&[&[("overflow", Overflow::Longest.value())], law::NS3, &[("ecn", Value::Boolean(true))]]);
 
 const OWN_SETTINGS: &[Setting] = &[
     Setting::option("limit", "limit", Unit::Packets),
@@ -113,17 +114,18 @@ impl<B: Copy> FqPie<B> {
     /// # Errors
     /// A limit that holds no full-size packet, an alpha of zero, a delay that is to come from the link's rate.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        if params.choice("estimator") == "link-rate" {
+        let (declared, own, turns) = (law::Parameters::of(params), Own::of(params), Turns::of(params));
+        if declared.estimator == law::Source::LinkRate {
             let rule = "timestamp or departure-rate: a flow's queue has a share of the link's rate that nobody knows";
             return Err(ParameterError::new("estimator", rule));
         }
-        let law = PieLaw::new(params, link)?;
+        let law = PieLaw::new(&declared, link)?;
         Ok(FqPie {
-            classifier: flows::classifier(params, "flows", &mut random),
+            classifier: turns.classifier(&mut random),
             queues: FlowQueues::default(),
-            longest: (params.choice("overflow") == "longest").then(Longest::default),
-            drop_batch: params.integer("drop_batch") as u32,
-            scheduler: FlowScheduler::new(params, link.packet_bytes),
+            longest: (own.overflow == Overflow::Longest).then(Longest::default),
+            drop_batch: own.drop_batch,
+            scheduler: FlowScheduler::new(&turns, link.packet_bytes),
             controllers: Vec::new(),
             unsettled: Subset::default(),
             law,

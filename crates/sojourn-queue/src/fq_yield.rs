@@ -22,9 +22,10 @@ mod evidence;
 mod tests;
 
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
 use crate::codel::law::{self, CoDelController, CoDelLaw, Source};
-use crate::flows::{self, End, FlowQueues, FlowScheduler, Longest, Ranking};
+use crate::flows::{self, End, FlowQueues, FlowScheduler, Longest, Ranking, Turns};
 use crate::hash::FlowHash;
 use crate::{Discipline, Limit, LinkProperties, Packet, Sink, advice};
 use alloc::format;
@@ -135,19 +136,15 @@ impl<B: Copy> Source<B> for FlowQueue<'_, B> {
 }
 
 impl Rules {
-    fn new(params: &Params) -> Result<Rules, ParameterError> {
-        for (greatest, least) in [("max_deferral", "deferral"), ("max_pause", "pause")] {
-            if params.span(greatest) < params.span(least) {
-                return Err(ParameterError::new(greatest, format!("at least {least} ({})", params.span(least))));
-            }
+    fn new(declared: &Parameters, calm: Span) -> Result<Rules, ParameterError> {
+        let Parameters { deferral, max_deferral, pause, max_pause, .. } = *declared;
+        if max_deferral < deferral {
+            return Err(ParameterError::new("max_deferral", format!("at least deferral ({deferral})")));
         }
-        Ok(Rules {
-            deferral: params.span("deferral"),
-            max_deferral: params.span("max_deferral"),
-            pause: params.span("pause"),
-            max_pause: params.span("max_pause"),
-            calm: params.span("interval"),
-        })
+        if max_pause < pause {
+            return Err(ParameterError::new("max_pause", format!("at least pause ({pause})")));
+        }
+        Ok(Rules { deferral, max_deferral, pause, max_pause, calm })
     }
 }
 
@@ -157,21 +154,23 @@ impl<B: Copy> FqYield<B> {
     /// # Errors
     /// A limit that holds no full-size packet, a target that is no less than the interval, a greatest value below the least.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
+        let (declared, turns) = (Parameters::of(params), Turns::of(params));
+        let law = law::Parameters::of(params);
         Ok(FqYield {
-            classifier: flows::classifier(params, "flows", &mut random),
+            classifier: turns.classifier(&mut random),
             queues: FlowQueues::default(),
             longest: Longest::default(),
             controllers: Vec::new(),
-            law: CoDelLaw::new(params, link.packet_bytes)?,
+            law: CoDelLaw::new(&law, declared.ecn, link.packet_bytes)?,
             limit: Limit::of(params, "limit", link)?,
-            drop_batch: params.integer("drop_batch") as u32,
+            drop_batch: declared.drop_batch,
             flows: Vec::new(),
-            front: FlowScheduler::new(params, link.packet_bytes),
-            behind: FlowScheduler::new(params, link.packet_bytes),
+            front: FlowScheduler::new(&turns, link.packet_bytes),
+            behind: FlowScheduler::new(&turns, link.packet_bytes),
             due: Ranking::default(),
             probed: Vec::new(),
             front_sent: link.since,
-            rules: Rules::new(params)?,
+            rules: Rules::new(&declared, law.interval)?,
         })
     }
 

@@ -3,8 +3,33 @@
 //! Packets here are sized as IP sees them. A link that is framed sends each of them with what its layers add, in whole
 //! cells where it has cells. CAKE reckons with the same arithmetic and the same words (`cake_calc_overhead`, `tc`).
 
-use sojourn_core::Rate;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Params, Preset, Value};
+use sojourn_core::registry::declare::{choice, integer};
+use sojourn_core::registry::{Descriptor, Params, Preset, Value};
+use sojourn_core::{Rate, choices, parameters};
+
+choices! {
+    /// How a frame is cut.
+    pub enum Cells {
+        /// It is not.
+        None = "none",
+        /// Into cells of 53 bytes with 48 bytes of the frame each, the last of them padded.
+        Atm = "atm",
+        /// A byte for each 64 bytes or part of them.
+        Ptm = "ptm",
+    }
+}
+
+parameters! {
+    /// What the link layer makes of a packet.
+    pub struct Framing {
+        /// bytes added to each packet: headers, trailers, and what else it keeps the wire from sending
+        overhead: u32 = integer(0, 0..=256),
+        /// least bytes of a packet with its overhead
+        mpu: u32 = integer(0, 0..=256),
+        /// atm: cells of 53 bytes for each 48 or part of them; ptm: a byte more for each 64 or part of them
+        cells: Cells = choice(Cells::None.value()),
+    }
+}
 
 /// What a framing is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -17,64 +42,36 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "ITU-T G.992.3 annex N (PTM)",
         "IEEE 802.3",
     ],
-    parameters: &[
-        Parameter {
-            name: "overhead",
-            kind: OVERHEAD,
-            default: Value::Integer(0),
-            description: "bytes added to each packet: headers, trailers, and what else it keeps the wire from sending",
-        },
-        Parameter {
-            name: "mpu",
-            kind: OVERHEAD,
-            default: Value::Integer(0),
-            description: "least bytes of a packet with its overhead",
-        },
-        Parameter {
-            name: "cells",
-            kind: CELLS,
-            default: Value::Choice("none"),
-            description: "atm: cells of 53 bytes for each 48 or part of them; ptm: a byte more for each 64 or part of them",
-        },
-    ],
+    parameters: &Framing::LIST,
     presets: PRESETS,
     ..Descriptor::PLAIN
 };
-
-/// Bytes of overhead and least size that can be set.
-pub(crate) const OVERHEAD: Kind = Kind::Integer { min: 0, max: 256 };
-/// The words for cells.
-pub(crate) const CELLS: Kind = Kind::Choice(&["none", "atm", "ptm"]);
 
 const fn preset(name: &'static str, summary: &'static str, values: &'static [(&'static str, Value)]) -> Preset {
     Preset { name, summary, values }
 }
 
 macro_rules! values {
-    ($overhead:literal, $mpu:literal, $cells:literal) => {
-        &[("overhead", Value::Integer($overhead)), ("mpu", Value::Integer($mpu)), ("cells", Value::Choice($cells))]
+    ($overhead:literal, $mpu:literal, $cells:ident) => {
+        &[("overhead", Value::Integer($overhead)), ("mpu", Value::Integer($mpu)), ("cells", Cells::$cells.value())]
     };
 }
 
 const PRESETS: &[Preset] = &[
     preset("raw", "the packet alone", &[]),
-    preset("conservative", "more than any ADSL adds", values!(48, 0, "atm")),
-    preset("ethernet", "header, FCS, preamble and gap of Ethernet, and its least frame", values!(38, 84, "none")),
-    preset(
-        "docsis",
-        "Ethernet's header and FCS, as DOCSIS reckons rates, and its least frame",
-        values!(18, 64, "none"),
-    ),
-    preset("pppoe-ptm", "PPPoE in Ethernet over PTM (VDSL2)", values!(30, 0, "ptm")),
-    preset("bridged-ptm", "Ethernet over PTM (VDSL2)", values!(22, 0, "ptm")),
-    preset("ipoa-vcmux", "IP over ATM (ADSL), a channel of its own", values!(8, 0, "atm")),
-    preset("ipoa-llcsnap", "IP over ATM (ADSL), with LLC/SNAP", values!(16, 0, "atm")),
-    preset("bridged-vcmux", "Ethernet over ATM (ADSL), a channel of its own", values!(24, 0, "atm")),
-    preset("bridged-llcsnap", "Ethernet over ATM (ADSL), with LLC/SNAP", values!(32, 0, "atm")),
-    preset("pppoa-vcmux", "PPP over ATM (ADSL), a channel of its own", values!(10, 0, "atm")),
-    preset("pppoa-llc", "PPP over ATM (ADSL), with LLC", values!(14, 0, "atm")),
-    preset("pppoe-vcmux", "PPPoE over ATM (ADSL), a channel of its own", values!(32, 0, "atm")),
-    preset("pppoe-llcsnap", "PPPoE over ATM (ADSL), with LLC/SNAP", values!(40, 0, "atm")),
+    preset("conservative", "more than any ADSL adds", values!(48, 0, Atm)),
+    preset("ethernet", "header, FCS, preamble and gap of Ethernet, and its least frame", values!(38, 84, None)),
+    preset("docsis", "Ethernet's header and FCS, as DOCSIS reckons rates, and its least frame", values!(18, 64, None)),
+    preset("pppoe-ptm", "PPPoE in Ethernet over PTM (VDSL2)", values!(30, 0, Ptm)),
+    preset("bridged-ptm", "Ethernet over PTM (VDSL2)", values!(22, 0, Ptm)),
+    preset("ipoa-vcmux", "IP over ATM (ADSL), a channel of its own", values!(8, 0, Atm)),
+    preset("ipoa-llcsnap", "IP over ATM (ADSL), with LLC/SNAP", values!(16, 0, Atm)),
+    preset("bridged-vcmux", "Ethernet over ATM (ADSL), a channel of its own", values!(24, 0, Atm)),
+    preset("bridged-llcsnap", "Ethernet over ATM (ADSL), with LLC/SNAP", values!(32, 0, Atm)),
+    preset("pppoa-vcmux", "PPP over ATM (ADSL), a channel of its own", values!(10, 0, Atm)),
+    preset("pppoa-llc", "PPP over ATM (ADSL), with LLC", values!(14, 0, Atm)),
+    preset("pppoe-vcmux", "PPPoE over ATM (ADSL), a channel of its own", values!(32, 0, Atm)),
+    preset("pppoe-llcsnap", "PPPoE over ATM (ADSL), with LLC/SNAP", values!(40, 0, Atm)),
 ];
 
 /// The names of the presets, where only their words are wanted.
@@ -88,42 +85,11 @@ pub(crate) const WORDS: [&str; PRESETS.len()] = {
     words
 };
 
-/// What the link layer makes of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Framing {
-    /// Bytes added to each packet.
-    pub overhead: u32,
-    /// Least bytes with them.
-    pub mpu: u32,
-    /// How the frame is cut.
-    pub cells: Cells,
-}
-
-/// How a frame is cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cells {
-    /// It is not.
-    None,
-    /// Into cells of 53 bytes with 48 bytes of the frame each, the last of them padded.
-    Atm,
-    /// A byte for each 64 bytes or part of them.
-    Ptm,
-}
-
 impl Framing {
-    /// The framing that parameters of [`DESCRIPTOR`] describe.
-    pub fn new(params: &Params) -> Framing {
-        Framing {
-            overhead: params.integer("overhead") as u32,
-            mpu: params.integer("mpu") as u32,
-            cells: Cells::of(params.choice("cells")),
-        }
-    }
-
     /// The framing that a word of `tc` means.
     pub(crate) fn named(word: &str) -> Framing {
         let preset = DESCRIPTOR.preset(word).unwrap_or_else(|| panic!("no framing is called {word}"));
-        Framing::new(&Params::new(&DESCRIPTOR, Some(preset)))
+        Framing::of(&Params::new(&DESCRIPTOR, Some(preset)))
     }
 
     /// What a packet of `bytes` bytes is on the wire.
@@ -141,17 +107,6 @@ impl Framing {
     pub fn packet_rate(self, rate: Rate, bytes: u32) -> Rate {
         let bits = u128::from(rate.bits_per_second()) * u128::from(bytes) / u128::from(self.bytes(bytes).max(1));
         Rate::from_bits_per_second(bits.max(1) as u64).expect("at least one")
-    }
-}
-
-impl Cells {
-    /// What a word of [`CELLS`] means.
-    pub(crate) fn of(word: &str) -> Cells {
-        match word {
-            "atm" => Cells::Atm,
-            "ptm" => Cells::Ptm,
-            _ => Cells::None,
-        }
     }
 }
 

@@ -27,10 +27,9 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use filter::Filter;
-use sojourn_core::registry::{
-    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
-};
-use sojourn_core::{Amount, Span, Stream, Time};
+use sojourn_core::registry::declare::{integer, span};
+use sojourn_core::registry::{Advice, Auto, Descriptor, Form, Linux, ParameterError, Params, Preset, Setting, Unit};
+use sojourn_core::{Amount, Span, Stream, Time, parameters};
 use table::Table;
 
 const NAMES: [&str; 2] = ["heavy", "light"];
@@ -38,6 +37,32 @@ const HEAVY: usize = 0;
 const LIGHT: usize = 1;
 
 const MAX_TIME: Span = Span::from_secs(1000);
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        /// what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate
+        limit: Amount = limit(Amount::Packets(1000.0)),
+        /// bytes that the heavy queue may send in its turn; auto is the link's full-size packet
+        quantum: Option<u32> = flows::QUANTUM,
+        /// quanta that the queue of the others may send in its turn
+        non_hh_weight: u32 = integer(2, 1..=1000),
+        /// bytes within reset_timeout above which a flow is heavy; the default is 26 Mbit/s
+        admit_bytes: u32 = integer(131_072, 1..=u32::MAX as u64),
+        /// time after which the counters begin anew
+        reset_timeout: Span = span(Span::from_millis(40), Span::from_micros(1)..=MAX_TIME),
+        /// silence after which a flow is no longer heavy
+        evict_timeout: Span = span(Span::from_secs(1), Span::from_micros(1)..=MAX_TIME),
+        /// how finely time is counted for reset_timeout and evict_timeout; Linux counts ticks of 1 to 10 ms, 4 ms on most
+        /// hosts
+        tick: Span = span(Span::from_nanos(1), Span::from_nanos(1)..=Span::from_secs(1)),
+        /// most heavy flows at a time; further ones stay with the others
+        hh_limit: usize = integer(2048, 1..=65_536),
+        /// whether the flow's number stands for its hash, so that up to 1024 flows have counters of their own; for study, no
+        /// implementation does so
+        perfect: bool = PERFECT,
+    }
+}
 
 /// What `hhf` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -47,56 +72,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/sched/sch_hhf.c",
         "Estan and Varghese 2002, New Directions in Traffic Measurement and Accounting",
     ],
-    parameters: &[
-        Parameter {
-            description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
-            ..limit(Amount::Packets(1000.0)).parameter("limit")
-        },
-        Parameter {
-            description: "bytes that the heavy queue may send in its turn; auto is the link's full-size packet",
-            ..flows::QUANTUM
-        },
-        Parameter {
-            name: "non_hh_weight",
-            kind: Kind::Integer { min: 1, max: 1000 },
-            default: Value::Integer(2),
-            description: "quanta that the queue of the others may send in its turn",
-        },
-        Parameter {
-            name: "admit_bytes",
-            kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
-            default: Value::Integer(131_072),
-            description: "bytes within reset_timeout above which a flow is heavy; the default is 26 Mbit/s",
-        },
-        Parameter {
-            name: "reset_timeout",
-            kind: Kind::Span { min: Span::from_micros(1), max: MAX_TIME },
-            default: Value::Span(Span::from_millis(40)),
-            description: "time after which the counters begin anew",
-        },
-        Parameter {
-            name: "evict_timeout",
-            kind: Kind::Span { min: Span::from_micros(1), max: MAX_TIME },
-            default: Value::Span(Span::from_secs(1)),
-            description: "silence after which a flow is no longer heavy",
-        },
-        Parameter {
-            name: "tick",
-            kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1) },
-            default: Value::Span(Span::from_nanos(1)),
-            description: "how finely time is counted for reset_timeout and evict_timeout; Linux counts ticks of 1 to 10 ms, 4 ms on most hosts",
-        },
-        Parameter {
-            name: "hh_limit",
-            kind: Kind::Integer { min: 1, max: 65_536 },
-            default: Value::Integer(2048),
-            description: "most heavy flows at a time; further ones stay with the others",
-        },
-        Parameter {
-            description: "whether the flow's number stands for its hash, so that up to 1024 flows have counters of their own; for study, no implementation does so",
-            ..PERFECT
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[Preset { name: "linux", summary: "sch_hhf's defaults, which are those here", values: &[] }],
     linux: Linux::Kernel(&[Form {
         name: "hhf",
@@ -135,20 +111,18 @@ impl<B: Copy> Hhf<B> {
     /// # Errors
     /// A limit that holds no full-size packet.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let weight = params.integer("non_hh_weight");
-        let quantum = match params.get("quantum") {
-            Value::Integer(bytes) => bytes,
-            _ => u64::from(link.packet_bytes),
-        };
+        let declared = Parameters::of(params);
+        let weight = declared.non_hh_weight;
+        let quantum = declared.quantum.unwrap_or(link.packet_bytes);
         Ok(Hhf {
             queues: Default::default(),
             limit: Limit::of(params, "limit", link)?,
-            scheduler: FlowScheduler::with((quantum * weight) as i64, EmptyNew::WaitUnlessAlone),
-            prices: [weight as u32, 1],
-            hash: FlowHash::new(&mut random, u32::MAX, params.boolean("perfect")),
-            table: Table::new(params.span("evict_timeout"), params.integer("hh_limit") as usize),
-            tick: params.span("tick"),
-            filter: Filter::new(params.span("reset_timeout"), params.integer("admit_bytes")),
+            scheduler: FlowScheduler::with(i64::from(quantum) * i64::from(weight), EmptyNew::WaitUnlessAlone),
+            prices: [weight, 1],
+            hash: FlowHash::new(&mut random, u32::MAX, declared.perfect),
+            table: Table::new(declared.evict_timeout, declared.hh_limit),
+            tick: declared.tick,
+            filter: Filter::new(declared.reset_timeout, u64::from(declared.admit_bytes)),
         })
     }
 
@@ -223,9 +197,10 @@ impl<B: Copy> Discipline<B> for Hhf<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        let reset_timeout = params.span("reset_timeout");
+        let declared = Parameters::of(params);
+        let reset_timeout = declared.reset_timeout;
         let most = link.rate.bytes_in(reset_timeout);
-        if (params.integer("admit_bytes") as f64) < most {
+        if f64::from(declared.admit_bytes) < most {
             return Vec::new();
         }
         let text = format!(

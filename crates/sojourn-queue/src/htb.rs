@@ -13,10 +13,9 @@ use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes}
 use crate::{Body, LinkProperties};
 use alloc::vec;
 use alloc::vec::Vec;
-use sojourn_core::registry::{
-    Class, Descriptor, Form, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value,
-};
-use sojourn_core::{Rate, Span, Stream, Time};
+use sojourn_core::registry::declare::{Field, integer, integer_in, or_auto, rate_or_auto};
+use sojourn_core::registry::{Class, Descriptor, Form, Holds, Linux, ParameterError, Params, Preset};
+use sojourn_core::{Rate, Span, Stream, Time, parameters};
 use tree::{DEPTH, Tree};
 
 /// The longest time that counts for a bucket (`mbuffer`).
@@ -31,7 +30,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "htb",
     summary: "hierarchical token bucket: classes have a rate, a ceiling up to which they borrow, a priority, and classes in them",
     sources: &["Linux net/sched/sch_htb.c", "tc-htb(8)"],
-    parameters: &[classful::LIMIT],
+    parameters: &[classful::LIMIT.parameter("limit")],
     presets: &[Preset {
         name: "linux",
         summary: "sch_htb below a class of the link; tc has no automatic rates, and a class without a ceiling has its rate as one",
@@ -42,49 +41,30 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-const BUCKET: Parameter = Parameter {
-    name: "burst",
-    kind: Kind::Integer { min: 1, max: 1_000_000_000 },
-    default: Value::Integer(1600),
-    description: "bytes that the class may send at once after a pause and still be within its rate (tc's default where timers are exact)",
-};
+/// Bytes of a bucket (tc's default where timers are exact).
+const BUCKET: Field<u64> = integer(1600, 1..=1_000_000_000);
 
-static CLASS: Descriptor = Descriptor {
-    name: "class",
-    parameters: &[
-        Parameter {
-            name: "rate",
-            kind: Kind::OrAuto(&Kind::Rate),
-            default: Value::Auto,
-            description: "what the class is sure of; auto is an equal part of what the class in which it lies has, or the link",
-        },
-        Parameter {
-            name: "ceil",
-            kind: Kind::OrAuto(&Kind::Rate),
-            default: Value::Auto,
-            description: "what the class may have at most; auto is the link's rate",
-        },
-        Parameter {
-            name: "prio",
-            kind: Kind::Integer { min: 0, max: PRIORITIES as u64 - 1 },
-            default: Value::Integer(0),
-            description: "who borrows first: the smallest number",
-        },
-        BUCKET,
-        Parameter {
-            name: "cburst",
-            description: "bytes that the class may send at once after a pause and still be below its ceiling",
-            ..BUCKET
-        },
-        Parameter {
-            name: "quantum",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 10_000_000 }),
-            default: Value::Auto,
-            description: "bytes of a turn among classes of one priority; auto is what the rate sends in 0.1 s, from 1000 to 200000 (Linux's r2q of 10)",
-        },
-    ],
-    ..Descriptor::PLAIN
-};
+parameters! {
+    /// What can be set of a class.
+    struct Parameters {
+        /// what the class is sure of; auto is an equal part of what the class in which it lies has, or the link
+        rate: Option<Rate> = rate_or_auto(),
+        /// what the class may have at most; auto is the link's rate
+        ceil: Option<Rate> = rate_or_auto(),
+        /// who borrows first: the smallest number
+        prio: usize = integer(0, 0..=PRIORITIES as u64 - 1),
+        /// bytes that the class may send at once after a pause and still be within its rate (tc's default where timers are
+        /// exact)
+        burst: u64 = BUCKET,
+        /// bytes that the class may send at once after a pause and still be below its ceiling
+        cburst: u64 = BUCKET,
+        /// bytes of a turn among classes of one priority; auto is what the rate sends in 0.1 s, from 1000 to 200000 (Linux's
+        /// r2q of 10)
+        quantum: Option<u64> = or_auto(&integer_in(1..=10_000_000)),
+    }
+}
+
+static CLASS: Descriptor = Descriptor { name: "class", parameters: &Parameters::LIST, ..Descriptor::PLAIN };
 
 /// Queues with rates of their own.
 #[derive(Debug)]
@@ -213,24 +193,22 @@ impl TokenBuckets {
         for &node in &order {
             let params = &classes[tree.classes[node]].params;
             let equal = || part(rates[tree.parents[node]], tree.siblings(node));
-            rates[node] = if params.is_auto("rate") { equal() } else { params.rate("rate") };
+            rates[node] = Parameters::of(params).rate.unwrap_or_else(equal);
         }
         let shaped = |node: usize| {
             let (index, rate) = (tree.classes[node], rates[node]);
-            let params = &classes[index].params;
-            let ceil = if params.is_auto("ceil") { link.rate.max(rate) } else { params.rate("ceil") };
+            let declared = Parameters::of(&classes[index].params);
+            let ceil = declared.ceil.unwrap_or_else(|| link.rate.max(rate));
             if ceil < rate {
                 return Err(ParameterError::in_class(index, "ceil", "no less than the rate"));
             }
-            let quantum = match params.get("quantum") {
-                Value::Integer(bytes) => bytes,
-                _ => (rate.bits_per_second() / 8 / RATE_TO_QUANTUM).clamp(1000, 200_000),
-            };
+            let by_rate = || (rate.bits_per_second() / 8 / RATE_TO_QUANTUM).clamp(1000, 200_000);
+            let quantum = declared.quantum.unwrap_or_else(by_rate);
             Ok(Shaped {
-                assured: Bucket::new(rate, params.integer("burst")),
-                ceiling: Bucket::new(ceil, params.integer("cburst")),
+                assured: Bucket::new(rate, declared.burst),
+                ceiling: Bucket::new(ceil, declared.cburst),
                 charged: link.since,
-                priority: params.integer("prio") as usize,
+                priority: declared.prio,
                 quantum: quantum as i64,
                 deficits: [0; DEPTH],
             })

@@ -19,11 +19,25 @@ use alloc::vec::Vec;
 use law::{Dice, Pi2Controller, Pi2Law, Sum};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
-use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
-use sojourn_core::{Amount, Span, Stream, Time};
+use sojourn_core::registry::declare::flag;
+use sojourn_core::registry::{Advice, Descriptor, Linux, Parameter, ParameterError, Params, Preset, Value, joined};
+use sojourn_core::{Amount, Span, Stream, Time, parameters};
 
 /// Full-size packets that have to be left behind for one to be dropped or marked, as in Linux.
 const SPARED_PACKETS: u64 = 2;
+
+parameters! {
+    /// What can be set beside the law.
+    struct Own {
+        le_factor: f64 = LE_FACTOR,
+        /// whether ECN-capable packets are marked instead of dropped, until k p' reaches 1; without it ECT(1) packets are
+        /// treated as Classic ones
+        ecn: bool = flag(true),
+    }
+}
+
+static PARAMETERS: [Parameter; 1 + law::Parameters::LIST.len() + Own::LIST.len()] =
+    joined(&[&[limit(Amount::Time(Span::from_millis(250))).parameter("limit")], &law::Parameters::LIST, &Own::LIST]);
 
 /// What `pi2` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -34,28 +48,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/sched/sch_dualpi2.c",
         "De Schepper et al. 2016, PI2: A Linearized AQM for both Classic and Scalable TCP",
     ],
-    parameters: &[
-        limit(Amount::Time(Span::from_millis(250))).parameter("limit"),
-        law::TARGET,
-        law::UPDATE,
-        law::ALPHA,
-        law::BETA,
-        law::COUPLING,
-        law::SPREAD,
-        LE_FACTOR,
-        Parameter {
-            name: "ecn",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether ECN-capable packets are marked instead of dropped, until k p' reaches 1; without it ECT(1) packets are treated as Classic ones",
-        },
-    ],
+    parameters: &PARAMETERS,
     presets: &[
         Preset { name: "rfc", summary: "the parameters of RFC 9332", values: &[] },
         Preset {
             name: "linux",
             summary: "as tc dualpi2: 10000 packets, decisions at random",
-            values: &[("limit", Value::Amount(Amount::Packets(10_000.0))), ("spread", Value::Choice("random"))],
+            values: &[("limit", Value::Amount(Amount::Packets(10_000.0))), ("spread", law::Spread::Random.value())],
         },
     ],
     linux: Linux::Absent("Linux 6.1 has no PI2, and dualpi2 came with 6.17"),
@@ -85,18 +84,19 @@ impl<B: Copy> Pi2<B> {
     /// # Errors
     /// A limit that holds no full-size packet, an alpha of zero.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let (law, declared) = (law::Parameters::of(params), Own::of(params));
         Ok(Pi2 {
             queue: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
             spared: SPARED_PACKETS * u64::from(link.packet_bytes),
-            controller: Pi2Controller::new(Pi2Law::new(params, false)?, link.since),
-            dice: Dice::new(params, random),
+            controller: Pi2Controller::new(Pi2Law::new(&law, false)?, link.since),
+            dice: Dice::new(law.spread, random),
             classic: Sum::default(),
             scalable: Sum::default(),
-            le_root: params.number("le_factor").sqrt(),
+            le_root: declared.le_factor.sqrt(),
             le_classic: Sum::default(),
             le_scalable: Sum::default(),
-            ecn: params.boolean("ecn"),
+            ecn: declared.ecn,
         })
     }
 

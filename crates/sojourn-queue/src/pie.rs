@@ -22,33 +22,30 @@ use alloc::vec::Vec;
 use law::{PieController, PieLaw, Verdict};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
+use sojourn_core::registry::declare::{Field, number};
 use sojourn_core::registry::{
-    Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
+    Advice, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
-use sojourn_core::{Amount, Span, Stream, Time};
-
-const ACTIVE_ABOVE: Parameter = Parameter {
-    name: "active_above",
-    kind: Kind::Number { min: 0.0, max: 1.0 },
-    default: Value::Number(0.0),
-    description: "share of limit that has to wait for the controller to become active after quiet times (optional in RFC 8033, there and in RFC 8034 one third)",
-};
+use sojourn_core::{Amount, Span, Stream, Time, parameters};
 
 /// Shared with PI2.
-pub(crate) const LE_FACTOR: Parameter = Parameter {
-    name: "le_factor",
-    kind: Kind::Number { min: 1.0, max: 1000.0 },
-    default: Value::Number(1.0),
-    description: "how many times the drop probability of the others packets marked LE (RFC 8622) meet, in the same queue; long transfers then have about one over its square root of the others' rate each",
-};
+pub(crate) const LE_FACTOR: Field<f64> = number(1.0, 1.0..=1000.0).described(
+    "how many times the drop probability of the others packets marked LE (RFC 8622) meet, in the same queue; long transfers then have about one over its square root of the others' rate each",
+);
 
-static PARAMETERS: [Parameter; 3 + law::CONTROLLER.len() + law::ARRIVALS.len()] = joined(&[
-    &[limit(Amount::Packets(1000.0)).parameter("limit")],
-    law::CONTROLLER,
-    &[ACTIVE_ABOVE],
-    law::ARRIVALS,
-    &[LE_FACTOR],
-]);
+parameters! {
+    /// What can be set beside the law.
+    struct Own {
+        limit: Amount = limit(Amount::Packets(1000.0)),
+        /// share of limit that has to wait for the controller to become active after quiet times (optional in RFC 8033, there
+        /// and in RFC 8034 one third)
+        active_above: f64 = number(0.0, 0.0..=1.0),
+        le_factor: f64 = LE_FACTOR,
+    }
+}
+
+static PARAMETERS: [Parameter; Own::LIST.len() + law::Parameters::LIST.len()] =
+    joined(&[&Own::LIST, &law::Parameters::LIST]);
 
 static NS3: [(&str, Value); 1 + law::NS3.len()] =
     joined(&[&[("limit", Value::Amount(Amount::Packets(25.0)))], law::NS3]);
@@ -87,16 +84,16 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("update", Value::Span(Span::from_millis(16))),
                 ("alpha", Value::Number(0.25)),
                 ("beta", Value::Number(2.5)),
-                ("tuning", Value::Choice("rfc8034")),
+                ("tuning", law::Tuning::Rfc8034.value()),
                 ("decay_below", Value::Span(Span::from_millis(5))),
                 ("boost_above", Value::Span(Span::from_millis(200))),
                 ("cap", Value::Boolean(true)),
-                ("burst_begins", Value::Choice("drop")),
+                ("burst_begins", law::Begins::Drop.value()),
                 ("burst", Value::Span(Span::from_millis(142))),
                 ("hold", Value::Boolean(true)),
                 ("quiet", Value::Span(Span::from_secs(1))),
                 ("active_above", Value::Number(1.0 / 3.0)),
-                ("estimator", Value::Choice("link-rate")),
+                ("estimator", law::Source::LinkRate.value()),
                 ("mean_packet", Value::Integer(1024)),
                 ("by_size", Value::Boolean(true)),
                 ("derandomize", Value::Boolean(true)),
@@ -132,12 +129,13 @@ impl<B: Copy> Pie<B> {
     /// # Errors
     /// A limit that holds no full-size packet, or too little to measure a rate where one is to be measured.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let (declared, own) = (law::Parameters::of(params), Own::of(params));
         let limit = Limit::of(params, "limit", link)?;
         let room = match limit {
             Limit::Packets(packets) => packets * u64::from(link.packet_bytes),
             Limit::Bytes(bytes) => bytes,
         };
-        if params.choice("estimator") == "departure-rate" && room <= law::RATE_THRESHOLD {
+        if declared.estimator == law::Source::DepartureRate && room <= law::RATE_THRESHOLD {
             let rule = format!(
                 "timestamp or link-rate where no more than {room} B may wait: the departure rate is measured while {} B \
                  wait, so that there would never be a measurement",
@@ -145,14 +143,12 @@ impl<B: Copy> Pie<B> {
             );
             return Err(ParameterError::new("estimator", rule));
         }
-        let law = PieLaw::new(params, link)?.with_le_factor(params.number("le_factor"));
+        let law = PieLaw::new(&declared, link)?.with_le_factor(own.le_factor);
         Ok(Pie {
             queue: Fifo::default(),
             limit,
             active_from: match limit {
-                Limit::Packets(limit) | Limit::Bytes(limit) => {
-                    (params.number("active_above") * limit as f64).ceil() as u64
-                }
+                Limit::Packets(limit) | Limit::Bytes(limit) => (own.active_above * limit as f64).ceil() as u64,
             },
             law,
             controller: PieController::default(),

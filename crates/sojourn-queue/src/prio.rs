@@ -13,10 +13,26 @@ use crate::{Body, Dscp, LinkProperties, droptail};
 use alloc::borrow::ToOwned as _;
 use alloc::vec;
 use alloc::vec::Vec;
-use sojourn_core::Stream;
-use sojourn_core::registry::{
-    Class, Descriptor, Form, Holds, Kind, Linux, Members, Parameter, ParameterError, Params, Preset, Value,
-};
+use sojourn_core::registry::declare::choice;
+use sojourn_core::registry::{Class, Descriptor, Form, Holds, Linux, Members, ParameterError, Params, Preset};
+use sojourn_core::{Amount, Stream, choices, parameters};
+
+choices! {
+    /// Words of `bands`.
+    enum Bands { Diffserv = "diffserv", Tos = "tos" }
+}
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        limit: Option<Amount> = classful::LIMIT,
+        /// the code points of the three classes first, second and last that there are if the file gives none: VA, EF, CS6, CS7
+        /// and TOS 4 the first, LE and CS1 the last, all others the second (diffserv, as in cake's diffserv3), or by the old
+        /// meaning of the TOS byte, where the DSCP's lowest three bits are minimum delay (4: first band, with 2: second) and
+        /// maximum throughput (2: last band; Linux's default priomap)
+        bands: Bands = choice(Bands::Diffserv.value()),
+    }
+}
 
 /// What `prio` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -28,19 +44,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RFC 8622",
         "RITE deliverable 2.1 section 2.2",
     ],
-    parameters: &[
-        classful::LIMIT,
-        Parameter {
-            name: "bands",
-            kind: Kind::Choice(&["diffserv", "tos"]),
-            default: Value::Choice("diffserv"),
-            description: "the code points of the three classes first, second and last that there are if the file gives none: VA, EF, CS6, CS7 and TOS 4 the first, LE and CS1 the last, all others the second (diffserv, as in cake's diffserv3), or by the old meaning of the TOS byte, where the DSCP's lowest three bits are minimum delay (4: first band, with 2: second) and maximum throughput (2: last band; Linux's default priomap)",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[Preset {
         name: "linux",
         summary: "sch_prio with its default priomap and a pfifo of 1000 packets in each band. EF, LE and the class selectors are in the second band with default traffic, VA and the classes AF x2 in the first, AF x1 in the last",
-        values: &[("bands", Value::Choice("tos"))],
+        values: &[("bands", Bands::Tos.value())],
     }],
     holds: Holds::Classes(&CLASS),
     linux: Linux::Kernel(&[Form { name: "prio", module: "sch_prio", ..Form::PLAIN }]),
@@ -59,7 +67,8 @@ impl<B: Body> Prio<B> {
     /// # Errors
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let bands = if params.classes.is_empty() { bands(params.choice("bands")) } else { Vec::new() };
+        let declared = Parameters::of(params);
+        let bands = if params.classes.is_empty() { bands(declared.bands) } else { Vec::new() };
         let classes = if params.classes.is_empty() { &bands } else { &params.classes };
         Ok(Prio(Classful::new(params, classes, StrictPriority, link, random)?))
     }
@@ -79,8 +88,11 @@ impl ClassScheduler for StrictPriority {
 }
 
 /// The three bands of Linux.
-fn bands(kind: &str) -> Vec<Class> {
-    let band_of = if kind == "tos" { tos_band } else { diffserv_band };
+fn bands(kind: Bands) -> Vec<Class> {
+    let band_of = match kind {
+        Bands::Diffserv => diffserv_band,
+        Bands::Tos => tos_band,
+    };
     let members = |band| {
         (0..64u8).filter(move |&number| Dscp::from_number(u64::from(number)).map(band_of) == Some(band)).collect()
     };

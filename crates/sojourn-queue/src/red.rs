@@ -22,11 +22,12 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+pub(crate) use descriptor::{IdleFrom, Measure, Parameters};
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use adaptive::Adaptation;
 use average::Average;
-use sojourn_core::registry::{Advice, ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
 use spread::Spread;
 
@@ -34,7 +35,7 @@ use spread::Spread;
 #[derive(Debug)]
 pub struct Red<B> {
     queue: Fifo<B>,
-    unit: Unit,
+    unit: Measure,
     entry: Entry,
     ramp: Ramp,
     average: Average,
@@ -55,7 +56,8 @@ impl<B: Copy> Red<B> {
     /// # Errors
     /// A limit that holds no packet, thresholds in the wrong order, a burst that no weight lets pass.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let setup = setup::setup(params, link)?;
+        let declared = Parameters::of(params);
+        let setup = setup::setup(&declared, link)?;
         Ok(Red {
             queue: Fifo::default(),
             unit: setup.unit,
@@ -64,11 +66,11 @@ impl<B: Copy> Red<B> {
             average: setup.average,
             spread: setup.spread,
             adaptation: None,
-            marking: Marking::new(params),
-            first_is_free: params.boolean("first_is_free"),
-            forced: params.boolean("forced"),
-            limit_restarts_count: params.boolean("limit_restarts_count"),
-            idle_when_empty: params.choice("idle_from") == "queue",
+            marking: Marking::new(&declared),
+            first_is_free: declared.first_is_free,
+            forced: declared.forced,
+            limit_restarts_count: declared.limit_restarts_count,
+            idle_when_empty: declared.idle_from == IdleFrom::Queue,
             idle_since: Some(link.since),
             random,
         })
@@ -174,42 +176,36 @@ impl<B: Copy> Discipline<B> for Red<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        let red = setup::setup(params, link);
-        let mut all = red.map_or_else(|_| Vec::new(), |setup| advice::advice(params, &setup, "max", link));
-        all.extend(advice::short_target_delay(params, link));
+        let declared = Parameters::of(params);
+        let red = setup::setup(&declared, link);
+        let mut all = red.map_or_else(|_| Vec::new(), |setup| advice::advice(&declared, &setup, "max", link));
+        all.extend(advice::short_target_delay(&declared, link));
         all
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let average = self.average.value();
         match self.unit {
-            Unit::Packets => visit("average_packets", average),
-            Unit::Bytes => visit("average_bytes", average),
+            Measure::Packets => visit("average_packets", average),
+            Measure::Bytes => visit("average_bytes", average),
         }
         visit("drop_probability", self.ramp.probability(average));
     }
 }
 
-/// In what the queue and its thresholds are measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Unit {
-    Packets,
-    Bytes,
-}
-
-impl Unit {
+impl Measure {
     #[inline]
     fn measure<B>(self, queue: &Fifo<B>) -> f64 {
         match self {
-            Unit::Packets => queue.packets() as f64,
-            Unit::Bytes => queue.bytes() as f64,
+            Measure::Packets => queue.packets() as f64,
+            Measure::Bytes => queue.bytes() as f64,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Unit::Packets => "packets",
-            Unit::Bytes => "bytes",
+            Measure::Packets => "packets",
+            Measure::Bytes => "bytes",
         }
     }
 }
@@ -313,16 +309,13 @@ pub(crate) struct Marking {
 }
 
 impl Marking {
-    /// What `params` of RED say of marking.
-    pub(crate) fn new(params: &Params) -> Marking {
+    /// What is `declared` of marking.
+    pub(crate) fn new(declared: &Parameters) -> Marking {
         Marking {
-            ecn: params.boolean("ecn"),
-            harddrop: params.boolean("harddrop"),
-            nodrop: params.boolean("nodrop"),
-            below: match params.get("mark_p") {
-                Value::Number(probability) => probability,
-                _ => f64::INFINITY,
-            },
+            ecn: declared.ecn,
+            harddrop: declared.harddrop,
+            nodrop: declared.nodrop,
+            below: declared.mark_p.unwrap_or(f64::INFINITY),
         }
     }
 

@@ -21,6 +21,7 @@ mod tests;
 use alloc::format;
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use alloc::collections::VecDeque;
@@ -101,30 +102,31 @@ impl<B: Copy> Sfb<B> {
     /// # Errors
     /// A limit that holds no packet, a target that the bins never reach, a warm-up as long as a hash lasts.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
+        let declared = Parameters::of(params);
         let limit = Limit::of(params, "limit", link)?;
-        let (target, max) = (params.integer("target") as u32, params.integer("max") as u32);
+        let (target, max) = (declared.target, declared.max);
         if target >= max {
             return Err(ParameterError::new("target", "below max, or bins are full before they learn"));
         }
-        let (interval, warmup) = (params.span("rehash"), params.span("warmup"));
+        let (interval, warmup) = (declared.rehash, declared.warmup);
         if !interval.is_zero() && warmup >= interval {
             return Err(ParameterError::new(
                 "warmup",
                 "below rehash: the second set of bins learns only before it takes over",
             ));
         }
-        let burst = params.integer("penalty_burst");
+        let burst = declared.penalty_burst;
         Ok(Sfb {
             queue: Fifo::default(),
             counted: VecDeque::new(),
             sets: [Bins::new(&mut random), Bins::new(&mut random)],
             active: 0,
             rehash: (!interval.is_zero()).then_some(Rehash { interval, warmup, since: link.since }),
-            penalty: Penalty { rate: params.number("penalty_rate"), burst, tokens: burst, since: link.since },
+            penalty: Penalty { rate: declared.penalty_rate, burst, tokens: burst, since: link.since },
             limit,
             max,
-            steps: Steps::new(params.number("increment"), params.number("decrement"), target),
-            ecn: params.boolean("ecn"),
+            steps: Steps::new(declared.increment, declared.decrement, target),
+            ecn: declared.ecn,
             random,
         })
     }
@@ -161,8 +163,9 @@ impl<B: Copy> Sfb<B> {
 
 /// Bins that no flow can fill.
 fn bins_beyond_limit(params: &Params, link: &LinkProperties) -> Option<Advice> {
-    let (limit, max) = (Limit::new(params.amount("limit"), link), params.integer("max"));
-    matches!(limit, Limit::Packets(limit) if max > limit).then(|| {
+    let declared = Parameters::of(params);
+    let (limit, max) = (Limit::new(declared.limit, link), declared.max);
+    matches!(limit, Limit::Packets(limit) if u64::from(max) > limit).then(|| {
         let text = "more than the limit: the buffer overflows before a bin is full, and flows that do not answer are never told \
                     from others; usual is a small part of the limit";
         Advice::new("max", text)
@@ -171,7 +174,8 @@ fn bins_beyond_limit(params: &Params, link: &LinkProperties) -> Option<Advice> {
 
 /// Bins that forget faster than they learn.
 fn forgetful(params: &Params) -> Option<Advice> {
-    let (increment, decrement) = (params.number("increment"), params.number("decrement"));
+    let declared = Parameters::of(params);
+    let (increment, decrement) = (declared.increment, declared.decrement);
     (decrement > increment).then(|| {
         let text = format!(
             "more than increment ({increment}): a bin that is empty as often as it is long forgets what it learned, and the queue \

@@ -15,10 +15,11 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::{Parameters, Turn};
 
-use crate::flows::{self, ActiveList, End, FlowQueues, Links, Longest};
+use crate::flows::{ActiveList, End, FlowQueues, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
-use sojourn_core::registry::{Advice, ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
 /// Queues of hashed flows that take turns.
@@ -84,10 +85,11 @@ impl<B: Copy> Sfq<B> {
     /// A limit that holds no packet, or for ns-2's rule no more than one; a quantum where turns are of one packet, a
     /// change of a hash that is perfect.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let hash = flows::classifier(params, "buckets", &mut random);
-        let overflow = match params.choice("overflow") {
-            "refuse" => Overflow::Refuse { buckets: params.integer("buckets") as usize },
-            _ => Overflow::Evict,
+        let declared = Parameters::of(params);
+        let hash = FlowHash::new(&mut random, declared.buckets, declared.perfect);
+        let overflow = match declared.overflow {
+            descriptor::Overflow::Refuse => Overflow::Refuse { buckets: declared.buckets as usize },
+            descriptor::Overflow::Evict => Overflow::Evict,
         };
         Ok(Sfq {
             hash,
@@ -97,13 +99,13 @@ impl<B: Copy> Sfq<B> {
             flows: Vec::new(),
             longest: Longest::default(),
             changes: 0,
-            quantum: quantum(params, link)?,
+            quantum: quantum(&declared, link)?,
             limit: limit(params, link, overflow)?,
-            depth: optional_max(params, "depth"),
-            max_flows: optional_max(params, "flows"),
+            depth: declared.depth.unwrap_or(usize::MAX),
+            max_flows: declared.flows.unwrap_or(usize::MAX),
             overflow,
-            end: End::new(params.choice("drop")),
-            perturbation: Perturbation::new(params, link, random)?,
+            end: declared.drop,
+            perturbation: Perturbation::new(&declared, link, random)?,
         })
     }
 
@@ -263,7 +265,8 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        let fixed = params.span("perturb").is_zero();
+        let declared = Parameters::of(params);
+        let fixed = declared.perturb.is_zero();
         let few_buckets = fixed.then(|| advice::few_buckets(params, "buckets")).flatten();
         [advice::small_quantum(params, link), few_buckets].into_iter().flatten().collect()
     }
@@ -275,12 +278,16 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
 }
 
 impl<B> Perturbation<B> {
-    fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Option<Perturbation<B>>, ParameterError> {
-        let period = params.span("perturb");
+    fn new(
+        declared: &Parameters,
+        link: &LinkProperties,
+        random: Stream,
+    ) -> Result<Option<Perturbation<B>>, ParameterError> {
+        let period = declared.perturb;
         if period.is_zero() {
             return Ok(None);
         }
-        if params.boolean("perfect") {
+        if declared.perfect {
             return Err(ParameterError::new(
                 "perturb",
                 "0 s where `perfect` is on: flows that never collide need no new hash",
@@ -303,21 +310,12 @@ fn limit(params: &Params, link: &LinkProperties, overflow: Overflow) -> Result<u
     Ok(packets as usize)
 }
 
-fn quantum(params: &Params, link: &LinkProperties) -> Result<Quantum, ParameterError> {
-    match (params.choice("turn"), params.get("quantum")) {
-        ("packet", Value::Auto) => Ok(Quantum::OnePacket),
-        ("packet", _) => {
+fn quantum(declared: &Parameters, link: &LinkProperties) -> Result<Quantum, ParameterError> {
+    match (declared.turn, declared.quantum) {
+        (Turn::Packet, None) => Ok(Quantum::OnePacket),
+        (Turn::Packet, Some(_)) => {
             Err(ParameterError::new("quantum", "auto where turn is packet: turns are not counted in bytes"))
         }
-        (_, Value::Integer(bytes)) => Ok(Quantum::Bytes(bytes as i64)),
-        _ => Ok(Quantum::Bytes(i64::from(link.packet_bytes))),
-    }
-}
-
-/// A number that may be left out.
-fn optional_max(params: &Params, name: &str) -> usize {
-    match params.get(name) {
-        Value::Integer(max) => max as usize,
-        _ => usize::MAX,
+        (Turn::Bytes, bytes) => Ok(Quantum::Bytes(i64::from(bytes.unwrap_or(link.packet_bytes)))),
     }
 }

@@ -14,8 +14,9 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::Parameters;
 
-use crate::flows::{self, End, FlowQueues, Longest, Ranking};
+use crate::flows::{End, FlowQueues, Longest, Ranking};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
 use core::cmp::Reverse;
 use sojourn_core::registry::{Advice, ParameterError, Params};
@@ -41,7 +42,8 @@ impl<B: Copy> Sqf<B> {
     /// # Errors
     /// A limit that holds no packet.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let hash = flows::classifier(params, "buckets", &mut random);
+        let declared = Parameters::of(params);
+        let hash = FlowHash::new(&mut random, declared.buckets, declared.perfect);
         Ok(Sqf {
             hash,
             queues: FlowQueues::default(),
@@ -50,7 +52,7 @@ impl<B: Copy> Sqf<B> {
             shortest: Ranking::default(),
             longest: Longest::default(),
             limit: Limit::of(params, "limit", link)?,
-            end: End::new(params.choice("drop")),
+            end: declared.drop,
         })
     }
 

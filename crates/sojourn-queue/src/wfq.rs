@@ -17,8 +17,8 @@ use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes}
 use crate::{Body, LinkProperties};
 use alloc::vec;
 use alloc::vec::Vec;
-use sojourn_core::Stream;
-use sojourn_core::registry::{Descriptor, Holds, Linux, Parameter, ParameterError, Params};
+use sojourn_core::registry::{Descriptor, Holds, Linux, ParameterError, Params};
+use sojourn_core::{Stream, parameters};
 
 /// What `wfq` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -29,20 +29,21 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Parekh and Gallager 1993, A generalized processor sharing approach to flow control",
         "RITE deliverable 2.1 section 2.2",
     ],
-    parameters: &[classful::LIMIT],
+    parameters: &[classful::LIMIT.parameter("limit")],
     holds: Holds::Classes(&CLASS),
     linux: Linux::Absent("Linux has no finish times, only turns and rates"),
     ..Descriptor::PLAIN
 };
 
-static CLASS: Descriptor = Descriptor {
-    name: "class",
-    parameters: &[Parameter {
-        description: "the class's share of the bytes among the classes that have packets",
-        ..classful::WEIGHT
-    }],
-    ..Descriptor::PLAIN
-};
+parameters! {
+    /// What can be set of a class.
+    struct ClassParameters {
+        /// the class's share of the bytes among the classes that have packets
+        weight: u32 = classful::WEIGHT,
+    }
+}
+
+static CLASS: Descriptor = Descriptor { name: "class", parameters: &ClassParameters::LIST, ..Descriptor::PLAIN };
 
 /// Queues that share the link by their weights.
 #[derive(Debug)]

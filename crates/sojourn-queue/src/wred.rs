@@ -19,11 +19,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+use descriptor::{LimitOf, Own, Scope};
 
 use crate::red::average::Average;
 use crate::red::setup::setup;
 use crate::red::spread::Spread;
-use crate::red::{self, Action, Marking, Ramp, Unit};
+use crate::red::{self, Action, Marking, Measure, Ramp};
 use crate::{Discipline, DropReason, Dscp, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use core::ops::Range;
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
@@ -46,7 +47,7 @@ pub struct Wred<B> {
     queue: Fifo<B>,
     levels: [Level; LEVELS],
     scope: Scope,
-    unit: Unit,
+    unit: Measure,
     limit: Limit,
     limit_of_level: bool,
     full_is_sampled: bool,
@@ -69,31 +70,18 @@ struct Level {
     idle_since: Option<Time>,
 }
 
-/// What the average of a precedence counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Scope {
-    /// All packets, in one average.
-    Shared,
-    /// Its own.
-    Own,
-    /// Its own and those of all better precedences.
-    Better,
-    /// Its own, but it is compared together with the averages of better precedences.
-    Sum,
-}
-
 impl<B: Copy> Wred<B> {
     /// A queue with the given parameters.
     ///
     /// # Errors
     /// A limit that holds no packet, thresholds in the wrong order, a burst that no weight lets pass.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let setups =
-            [0, 1, 2].map(|level| setup(&red_params(params, level), link).map_err(|error| named(error, level)));
+        let setups = [0, 1, 2].map(|level| setup(&red_of(params, level), link).map_err(|error| named(error, level)));
         let [green, yellow, red] = setups;
         let setups = [green?, yellow?, red?];
         let (unit, limit) = (setups[0].unit, setups[0].entry.limit);
-        let others = NAMES.iter().position(|name| *name == params.choice("others")).unwrap_or(0);
+        let declared = Own::of(params);
+        let others = declared.others as usize;
         Ok(Wred {
             queue: Fifo::default(),
             levels: setups.map(|setup| Level {
@@ -104,17 +92,12 @@ impl<B: Copy> Wred<B> {
                 bytes: 0,
                 idle_since: Some(link.since),
             }),
-            scope: match params.choice("average") {
-                "own" => Scope::Own,
-                "better" => Scope::Better,
-                "sum" => Scope::Sum,
-                _ => Scope::Shared,
-            },
+            scope: declared.average,
             unit,
             limit,
-            limit_of_level: params.choice("limit_of") == "precedence",
-            full_is_sampled: params.boolean("full_is_sampled"),
-            marking: Marking::new(&red_params(params, 0)),
+            limit_of_level: declared.limit_of == LimitOf::Precedence,
+            full_is_sampled: declared.full_is_sampled,
+            marking: Marking::new(&red_of(params, 0)),
             level_of: core::array::from_fn(|number| level_of(number as u8).unwrap_or(others) as u8),
             random,
         })
@@ -139,8 +122,8 @@ impl<B: Copy> Wred<B> {
             Scope::Better => &self.levels[..=level],
         };
         match self.unit {
-            Unit::Packets => counted.iter().map(|level| level.packets).sum::<usize>() as f64,
-            Unit::Bytes => counted.iter().map(|level| level.bytes).sum::<u64>() as f64,
+            Measure::Packets => counted.iter().map(|level| level.packets).sum::<usize>() as f64,
+            Measure::Bytes => counted.iter().map(|level| level.bytes).sum::<u64>() as f64,
         }
     }
 
@@ -206,7 +189,7 @@ fn level_of(dscp: u8) -> Option<usize> {
 }
 
 /// The RED of one precedence.
-fn red_params(params: &Params, level: usize) -> Params {
+fn red_of(params: &Params, level: usize) -> red::Parameters {
     let mut red = Params::new(&red::DESCRIPTOR, None);
     for (parameter, value) in params.iter().filter(|(parameter, _)| red::DESCRIPTOR.parameter(parameter.name).is_some())
     {
@@ -215,7 +198,7 @@ fn red_params(params: &Params, level: usize) -> Params {
     for (name, of_level) in OF_LEVEL {
         red.set(name, params.get(of_level[level]));
     }
-    red
+    red::Parameters::of(&red)
 }
 
 /// An error of RED's, under the name that the parameter has here.
@@ -296,7 +279,7 @@ impl<B: Copy> Discipline<B> for Wred<B> {
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
         let mut all = Vec::new();
         for (level, name) in OF_LEVEL[1].1.into_iter().enumerate() {
-            let red = red_params(params, level);
+            let red = red_of(params, level);
             all.extend(
                 setup(&red, link).map_or_else(|_| Vec::new(), |setup| red::advice::advice(&red, &setup, name, link)),
             );
@@ -307,8 +290,8 @@ impl<B: Copy> Discipline<B> for Wred<B> {
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let averages = match self.unit {
-            Unit::Packets => ["green_average_packets", "yellow_average_packets", "red_average_packets"],
-            Unit::Bytes => ["green_average_bytes", "yellow_average_bytes", "red_average_bytes"],
+            Measure::Packets => ["green_average_packets", "yellow_average_packets", "red_average_packets"],
+            Measure::Bytes => ["green_average_bytes", "yellow_average_bytes", "red_average_bytes"],
         };
         let probabilities = ["green_drop_probability", "yellow_drop_probability", "red_drop_probability"];
         for level in 0..LEVELS {

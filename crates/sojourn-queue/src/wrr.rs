@@ -10,8 +10,8 @@ mod tests;
 use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes};
 use crate::{Body, LinkProperties};
 use alloc::vec::Vec;
-use sojourn_core::Stream;
-use sojourn_core::registry::{Descriptor, Holds, Linux, Parameter, ParameterError, Params};
+use sojourn_core::registry::{Descriptor, Holds, Linux, ParameterError, Params};
+use sojourn_core::{Stream, parameters};
 
 /// What `wrr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -21,17 +21,21 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Katevenis, Sidiropoulos and Courcoubetis 1991, Weighted round-robin cell multiplexing in a general-purpose ATM switch chip",
         "RITE deliverable 2.1 section 2.2",
     ],
-    parameters: &[classful::LIMIT],
+    parameters: &[classful::LIMIT.parameter("limit")],
     holds: Holds::Classes(&CLASS),
     linux: Linux::Absent("Linux has turns of bytes only"),
     ..Descriptor::PLAIN
 };
 
-static CLASS: Descriptor = Descriptor {
-    name: "class",
-    parameters: &[Parameter { description: "packets of the class's turn", ..classful::WEIGHT }],
-    ..Descriptor::PLAIN
-};
+parameters! {
+    /// What can be set of a class.
+    struct ClassParameters {
+        /// packets of the class's turn
+        weight: u32 = classful::WEIGHT,
+    }
+}
+
+static CLASS: Descriptor = Descriptor { name: "class", parameters: &ClassParameters::LIST, ..Descriptor::PLAIN };
 
 /// Queues that share the link by weighted round robin.
 #[derive(Debug)]

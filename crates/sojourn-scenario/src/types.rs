@@ -164,7 +164,7 @@ impl Link {
 
     /// What packets occupy on the wire, where it is not what IP sees.
     pub fn framing(&self) -> Option<Framing> {
-        self.framing.as_ref().map(Framing::new)
+        self.framing.as_ref().map(Framing::of)
     }
 }
 

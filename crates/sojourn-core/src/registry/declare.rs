@@ -130,6 +130,11 @@ pub const fn choice<T: Choice>(default: Value) -> Field<T> {
     Field::new(Kind::Choice(T::WORDS), default)
 }
 
+/// One of `words`, which somebody else declares: the names of presets, say.
+pub const fn word(default: &'static str, words: &'static [&'static str]) -> Field<&'static str> {
+    Field::new(Kind::Choice(words), Value::Choice(default))
+}
+
 /// A length of time within bounds, for [`or_auto`].
 pub const fn span_in(bounds: RangeInclusive<Span>) -> Field<Span> {
     span(*bounds.start(), bounds)
@@ -196,7 +201,7 @@ macro_rules! read_from {
     };
 }
 
-read_from!(Span: Span, Rate: Rate, Amount: Amount, f64: Number, bool: Boolean);
+read_from!(Span: Span, Rate: Rate, Amount: Amount, f64: Number, bool: Boolean, &'static str: Choice);
 
 impl<T: FromValue> FromValue for Option<T> {
     fn from_value(value: Value) -> Option<Option<T>> {

@@ -1,16 +1,18 @@
 //! Which acknowledgement a new one makes superfluous (`cake_ack_filter`).
 
 use crate::{Acknowledgement, Body, Packet};
+use sojourn_core::choices;
 
-/// How much is filtered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Filter {
-    /// Nothing.
-    Off,
-    /// The older of two acknowledgements that the new one covers.
-    Normal,
-    /// Also a single one right before the new one.
-    Aggressive,
+choices! {
+    /// How much is filtered.
+    pub(super) enum Filter {
+        /// Nothing.
+        Off = "off",
+        /// The older of two acknowledgements that the new one covers.
+        Normal = "normal",
+        /// Also a single one right before the new one.
+        Aggressive = "aggressive",
+    }
 }
 
 /// A waiting acknowledgement that may be dropped.

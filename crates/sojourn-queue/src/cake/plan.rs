@@ -4,12 +4,22 @@
 
 use crate::Dscp;
 use alloc::vec::Vec;
+use sojourn_core::choices;
+
+choices! {
+    /// Ways to treat differentiated services, in the order of [`PLANS`].
+    pub(super) enum Diffserv {
+        BestEffort = "besteffort",
+        Precedence = "precedence",
+        Three = "diffserv3",
+        Four = "diffserv4",
+        Eight = "diffserv8",
+    }
+}
 
 /// The tins of a way to treat differentiated services.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The word in a scenario file.
-    pub(super) name: &'static str,
     /// The tins.
     pub(super) tins: &'static [Label],
     /// What part of the link each tin may have, and its weight where there is no rate to have a part of.
@@ -108,24 +118,16 @@ const VA: u8 = 44;
 const EF: u8 = 46;
 
 /// All ways.
-pub(super) static PLANS: &[Plan] = &[
+static PLANS: [Plan; 5] = [
+    Plan { tins: &[label!("best_effort")], parts: Parts::Shifts(&[0], 65_535), rest: 0, members: Members::Listed(&[]) },
+    Plan { tins: EIGHT, parts: Parts::SevenEighths(256), rest: 0, members: Members::Precedence },
     Plan {
-        name: "besteffort",
-        tins: &[label!("best_effort")],
-        parts: Parts::Shifts(&[0], 65_535),
-        rest: 0,
-        members: Members::Listed(&[]),
-    },
-    Plan { name: "precedence", tins: EIGHT, parts: Parts::SevenEighths(256), rest: 0, members: Members::Precedence },
-    Plan {
-        name: "diffserv3",
         tins: &[label!("best_effort"), label!("bulk"), label!("voice")],
         parts: Parts::Shifts(&[0, 4, 2], 1024),
         rest: 0,
         members: Members::Listed(&[(1, &[LE, CS1]), (2, &[TOS_4, VA, EF, CS6, CS7])]),
     },
     Plan {
-        name: "diffserv4",
         tins: &[label!("best_effort"), label!("bulk"), label!("video"), label!("voice")],
         parts: Parts::Shifts(&[0, 4, 1, 2], 1024),
         rest: 0,
@@ -136,7 +138,6 @@ pub(super) static PLANS: &[Plan] = &[
         ]),
     },
     Plan {
-        name: "diffserv8",
         tins: EIGHT,
         parts: Parts::SevenEighths(256),
         rest: 2,
@@ -153,9 +154,9 @@ pub(super) static PLANS: &[Plan] = &[
 ];
 
 impl Plan {
-    /// The way called `name`.
-    pub(super) fn find(name: &str) -> &'static Plan {
-        PLANS.iter().find(|plan| plan.name == name).expect("the descriptor names the plans")
+    /// That of `diffserv`.
+    pub(super) fn of(diffserv: Diffserv) -> &'static Plan {
+        &PLANS[diffserv as usize]
     }
 
     /// The tin of `dscp`.

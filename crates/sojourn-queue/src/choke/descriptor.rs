@@ -1,19 +1,28 @@
 //! What CHOKe is and what can be set.
 
-use crate::red::descriptor::of_red as red;
-use sojourn_core::Amount;
-use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
+use crate::red::descriptor::{Ageing, Arithmetic, AutoThresholds, AutoWeight, Measure, Rule, of_red as red};
+use sojourn_core::registry::declare::integer;
+use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Parameter, Preset, Setting, Unit, Value};
+use sojourn_core::{Amount, parameters};
 
 /// What of RED is not CHOKe's to set: everything is counted in packets, and automatic values are those of tc.
 pub(super) static RED_IN_PACKETS: Preset = Preset {
     name: "choke",
     summary: "tc choke",
     values: &[
-        ("unit", Value::Choice("packets")),
-        ("auto_thresholds", Value::Choice("limit")),
-        ("auto_weight", Value::Choice("burst")),
+        ("unit", Measure::Packets.value()),
+        ("auto_thresholds", AutoThresholds::Limit.value()),
+        ("auto_weight", AutoWeight::Burst.value()),
     ],
 };
+
+parameters! {
+    /// What RED has not.
+    pub(super) struct Own {
+        /// packets drawn for each arrival, one after the other from what is left; those of its flow are dropped with it
+        draws: u64 = integer(1, 1..=1000),
+    }
+}
 
 /// What `choke` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -35,12 +44,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "average queue at which the drop probability reaches max_p; auto is 3 times min where min is given, else a quarter of limit",
             ..red("max")
         },
-        Parameter {
-            name: "draws",
-            kind: Kind::Integer { min: 1, max: 1000 },
-            default: Value::Integer(1),
-            description: "packets drawn for each arrival, one after the other from what is left; those of its flow are dropped with it",
-        },
+        Own::LIST[0],
         Parameter {
             default: Value::Number(0.02),
             description: "RED's drop probability as the average reaches max",
@@ -64,8 +68,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "bytes of a typical packet (avpkt): what an idle transmission time and a threshold in bytes or time refer to; auto is the link's full-size packet",
             ..red("mean_packet")
         },
-        Parameter { default: Value::Choice("threshold"), ..red("spread") },
-        Parameter { default: Value::Choice("table"), ..red("ageing") },
+        Parameter { default: Rule::Threshold.value(), ..red("spread") },
+        Parameter { default: Ageing::Table.value(), ..red("ageing") },
         red("bandwidth"),
         Parameter {
             description: "whether RED marks ECN-capable packets instead of dropping them; those of a match are dropped",
@@ -80,7 +84,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Preset {
             name: "linux",
             summary: "sch_choke with tc's rules, which ask for a limit and a bandwidth: 1000 packets and the link's rate. Linux draws up to three times where it hits a place of its ring that is empty, and then takes the head; here each draw is uniform over the packets. An average of exactly max belongs to the ramp there, and here to what is above it",
-            values: &[("arithmetic", Value::Choice("whole"))],
+            values: &[("arithmetic", Arithmetic::Whole.value())],
         },
         Preset {
             name: "paper",
@@ -90,8 +94,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("min", Value::Amount(Amount::Packets(100.0))),
                 ("max", Value::Amount(Amount::Packets(200.0))),
                 ("weight", Value::Number(0.002)),
-                ("spread", Value::Choice("uniform")),
-                ("ageing", Value::Choice("curve")),
+                ("spread", Rule::Uniform.value()),
+                ("ageing", Ageing::Curve.value()),
             ],
         },
     ],

@@ -1,8 +1,9 @@
 //! COBALT's controller for one queue: a simplified CoDel and BLUE (Linux `sch_cake.c`), whatever holds the packets.
 
+use super::{FirstSignal, Parameters, SlowLinks};
 use crate::{LinkProperties, Packet};
 use alloc::format;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::ParameterError;
 use sojourn_core::{Span, Stream, Time};
 
 /// On slow links target is at least so many full packets' time, in halves.
@@ -50,39 +51,24 @@ pub(crate) struct CobaltLaw {
     first_signal: FirstSignal,
 }
 
-/// When a queue that has never signalled does so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum FirstSignal {
-    /// With the next packet after the one that was above target.
-    NextPacket,
-    /// When the delay has been above target for an interval.
-    Interval,
-}
-
 impl CobaltLaw {
-    /// The law that `params` describe on `link`.
-    pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<CobaltLaw, ParameterError> {
-        let (target, interval) = (params.span("target"), params.span("interval"));
+    /// The law that is `declared`, on `link`.
+    pub(crate) fn new(declared: &Parameters, link: &LinkProperties) -> Result<CobaltLaw, ParameterError> {
+        let (target, interval) = (declared.target, declared.interval);
         CobaltLaw::check(target, interval, "interval")?;
         let law = CobaltLaw {
             target,
             interval,
             guard: Span::ZERO,
-            ecn: params.boolean("ecn"),
-            increment: params.number("increment"),
-            decrement: params.number("decrement"),
-            blue_above: match params.get("blue_above") {
-                Value::Span(span) => Some(span),
-                _ => None,
-            },
-            first_signal: match params.choice("first_signal") {
-                "interval" => FirstSignal::Interval,
-                _ => FirstSignal::NextPacket,
-            },
+            ecn: declared.ecn,
+            increment: declared.increment,
+            decrement: declared.decrement,
+            blue_above: declared.blue_above,
+            first_signal: declared.first_signal,
         };
-        Ok(match params.choice("slow_links") {
-            "stretch" => law.stretched(link.rate.transmission(u64::from(link.packet_bytes))),
-            _ => law,
+        Ok(match declared.slow_links {
+            SlowLinks::Stretch => law.stretched(link.rate.transmission(u64::from(link.packet_bytes))),
+            SlowLinks::Ignore => law,
         })
     }
 

@@ -1,7 +1,7 @@
 //! COBALT against the kernel's source, step by step, and the laws.
 
 use super::law::{CobaltController, CobaltLaw, Verdict};
-use super::{Cobalt, DESCRIPTOR};
+use super::{Cobalt, DESCRIPTOR, Parameters};
 use crate::laws::{Event, lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, packet, params, probe};
 use crate::{Discipline, DropReason, Ecn, Packet, Queue};
@@ -10,7 +10,7 @@ use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Stream, Time};
 
 fn law(preset: &str, kilobits: u64, changes: &[(&str, Value)]) -> CobaltLaw {
-    CobaltLaw::new(&params(&DESCRIPTOR, preset, changes), &link(kilobits)).unwrap()
+    CobaltLaw::new(&Parameters::of(&params(&DESCRIPTOR, preset, changes)), &link(kilobits)).unwrap()
 }
 
 /// CAKE's law on a fast link, but for its haste with the first signal.

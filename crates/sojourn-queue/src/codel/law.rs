@@ -4,8 +4,9 @@ use crate::{DropReason, Ecn, Fifo, Packet, Sink};
 use alloc::format;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
-use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
-use sojourn_core::{Span, Time};
+use sojourn_core::registry::declare::{Field, choice, flag, integer_in, or_auto, span, span_in};
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Span, Time, choices, parameters};
 
 /// A dropping state that ended within so many intervals hands its rate on to the next one.
 const MEMORY_INTERVALS: u64 = 16;
@@ -55,111 +56,59 @@ pub(crate) struct CoDelLaw {
     ce_threshold_for: CeThresholdFor,
 }
 
-/// From when the next signal is counted after a mark in the dropping state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum AfterMark {
-    Schedule,
-    Now,
+choices! {
+    /// From when the next signal is counted after a mark in the dropping state.
+    pub(crate) enum AfterMark { Schedule = "schedule", Now = "now" }
+    /// How 1/sqrt(count) is computed.
+    pub(crate) enum Root { Exact = "exact", Newton = "newton" }
+    /// How finely time is read.
+    pub(crate) enum Clock { Nanoseconds = "nanoseconds", Ticks = "ticks" }
+    /// Whom the instantaneous threshold marks.
+    pub(crate) enum CeThresholdFor { All = "all", Ect1 = "ect1" }
 }
 
-/// How finely time is read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Clock {
-    Nanoseconds,
-    Ticks,
-}
-
-/// How 1/sqrt(count) is computed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Root {
-    Exact,
-    Newton,
-}
-
-/// Whom the instantaneous threshold marks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum CeThresholdFor {
-    All,
-    Ect1,
-}
-
-// The parameters of a law, for the descriptors of the disciplines that contain one.
-
-pub(crate) const TARGET: Parameter = Parameter {
-    name: "target",
-    kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1000) },
-    default: Value::Span(Span::from_millis(5)),
-    description: "acceptable standing queue, as sojourn time (TARGET)",
-};
-
-pub(crate) const INTERVAL: Parameter = Parameter {
-    name: "interval",
-    kind: Kind::Span { min: Span::from_nanos(2), max: Span::from_secs(10_000) },
-    default: Value::Span(Span::from_millis(100)),
-    description: "how long the sojourn time must stay above target before the first signal, and the time between the first two; about the longest usual round-trip time (INTERVAL)",
-};
-
-pub(crate) const MIN_BYTES: Parameter = Parameter {
-    name: "min_bytes",
-    kind: Kind::OrAuto(&Kind::Integer { min: 0, max: 10_000_000 }),
-    default: Value::Auto,
-    description: "there is no signal while no more than this many bytes would remain; auto is the link's full-size packet (RFC 8289 MAXPACKET, Linux mtu; ns-3 compares with less than MinBytes, hence one byte fewer)",
-};
-
-/// `ecn`, whose default differs.
-pub(crate) const fn ecn(default: bool) -> Parameter {
-    Parameter {
-        name: "ecn",
-        kind: Kind::Boolean,
-        default: Value::Boolean(default),
-        description: "whether ECN-capable packets are marked instead of dropped",
+parameters! {
+    /// What can be set of a law, but for [`ecn`], whose default differs.
+    pub(crate) struct Parameters {
+        /// acceptable standing queue, as sojourn time (TARGET)
+        target: Span = span(Span::from_millis(5), Span::from_nanos(1)..=Span::from_secs(1000)),
+        /// how long the sojourn time must stay above target before the first signal, and the time between the first two; about
+        /// the longest usual round-trip time (INTERVAL)
+        interval: Span = span(Span::from_millis(100), Span::from_nanos(2)..=Span::from_secs(10_000)),
+        /// there is no signal while no more than this many bytes would remain; auto is the link's full-size packet (RFC 8289
+        /// MAXPACKET, Linux mtu; ns-3 compares with less than MinBytes, hence one byte fewer)
+        min_bytes: Option<u64> = or_auto(&integer_in(0..=10_000_000)),
+        /// in the dropping state, from when the next signal is counted after a mark: from when the mark was due, as after a
+        /// drop (RFC 8289, Linux), or from when it happened (ns-3)
+        after_mark: AfterMark = choice(AfterMark::Schedule.value()),
+        /// how 1/sqrt(count) is computed: exactly, or in 16-bit fixed point by one Newton step a signal (Linux, ns-3), which
+        /// lags behind after jumps of count
+        root: Root = choice(Root::Exact.value()),
+        /// how time is read: to the nanosecond, or in ticks of 1024 ns, in which the delay must have been above target for
+        /// longer than an interval rather than for as long (Linux). It decides which packet is hit, hardly how many
+        clock: Clock = choice(Clock::Nanoseconds.value()),
+        /// every ECN-capable packet whose sojourn time is above this is marked, whatever the controller says (Linux
+        /// ce_threshold); auto is never
+        ce_threshold: Option<Span> = or_auto(&span_in(Span::ZERO..=Span::from_secs(1000))),
+        /// which packets ce_threshold marks: all that are ECN-capable, or only ECT(1) (Linux ce_threshold_selector 1/3)
+        ce_threshold_for: CeThresholdFor = choice(CeThresholdFor::All.value()),
     }
 }
 
-pub(crate) const AFTER_MARK: Parameter = Parameter {
-    name: "after_mark",
-    kind: Kind::Choice(&["schedule", "now"]),
-    default: Value::Choice("schedule"),
-    description: "in the dropping state, from when the next signal is counted after a mark: from when the mark was due, as after a drop (RFC 8289, Linux), or from when it happened (ns-3)",
-};
+/// `ecn`, whose default differs.
+pub(crate) const fn ecn(default: bool) -> Field<bool> {
+    flag(default).described("whether ECN-capable packets are marked instead of dropped")
+}
 
-pub(crate) const ROOT: Parameter = Parameter {
-    name: "root",
-    kind: Kind::Choice(&["exact", "newton"]),
-    default: Value::Choice("exact"),
-    description: "how 1/sqrt(count) is computed: exactly, or in 16-bit fixed point by one Newton step a signal (Linux, ns-3), which lags behind after jumps of count",
-};
-
-pub(crate) const CLOCK: Parameter = Parameter {
-    name: "clock",
-    kind: Kind::Choice(&["nanoseconds", "ticks"]),
-    default: Value::Choice("nanoseconds"),
-    description: "how time is read: to the nanosecond, or in ticks of 1024 ns, in which the delay must have been above target for longer than an interval rather than for as long (Linux). It decides which packet is hit, hardly how many",
-};
-
-pub(crate) const CE_THRESHOLD: Parameter = Parameter {
-    name: "ce_threshold",
-    kind: Kind::OrAuto(&Kind::Span { min: Span::ZERO, max: Span::from_secs(1000) }),
-    default: Value::Auto,
-    description: "every ECN-capable packet whose sojourn time is above this is marked, whatever the controller says (Linux ce_threshold); auto is never",
-};
-
-pub(crate) const CE_THRESHOLD_FOR: Parameter = Parameter {
-    name: "ce_threshold_for",
-    kind: Kind::Choice(&["all", "ect1"]),
-    default: Value::Choice("all"),
-    description: "which packets ce_threshold marks: all that are ECN-capable, or only ECT(1) (Linux ce_threshold_selector 1/3)",
-};
-
-/// Whether packets may be marked: by the controller, or above [`CE_THRESHOLD`].
+/// Whether packets may be marked: by the controller, or above `ce_threshold`.
 pub(crate) fn marks(params: &Params) -> bool {
-    params.boolean("ecn") || !params.is_auto("ce_threshold")
+    params.boolean("ecn") || Parameters::of(params).ce_threshold.is_some()
 }
 
 impl CoDelLaw {
-    /// The law that `params`, of a descriptor that lists the constants above, describe.
-    pub(crate) fn new(params: &Params, full_packet: u32) -> Result<CoDelLaw, ParameterError> {
-        let (target, interval) = (params.span("target"), params.span("interval"));
+    /// The law that is `declared`, which marks where `ecn` is on.
+    pub(crate) fn new(declared: &Parameters, ecn: bool, full_packet: u32) -> Result<CoDelLaw, ParameterError> {
+        let Parameters { target, interval, clock, .. } = *declared;
         if target >= interval {
             let rule = format!(
                 "less than interval ({interval}): the queue is judged by its least delay within an interval, which \
@@ -167,26 +116,16 @@ impl CoDelLaw {
             );
             return Err(ParameterError::new("target", rule));
         }
-        let clock = if params.choice("clock") == "ticks" { Clock::Ticks } else { Clock::Nanoseconds };
         Ok(CoDelLaw {
             target: clock.span(target),
             interval: clock.span(interval),
             clock,
-            min_bytes: match params.get("min_bytes") {
-                Value::Integer(bytes) => bytes,
-                _ => u64::from(full_packet),
-            },
-            ecn: params.boolean("ecn"),
-            after_mark: if params.choice("after_mark") == "now" { AfterMark::Now } else { AfterMark::Schedule },
-            root: if params.choice("root") == "newton" { Root::Newton } else { Root::Exact },
-            ce_threshold: match params.get("ce_threshold") {
-                Value::Span(span) => Some(clock.span(span)),
-                _ => None,
-            },
-            ce_threshold_for: match params.choice("ce_threshold_for") {
-                "ect1" => CeThresholdFor::Ect1,
-                _ => CeThresholdFor::All,
-            },
+            min_bytes: declared.min_bytes.unwrap_or(u64::from(full_packet)),
+            ecn,
+            after_mark: declared.after_mark,
+            root: declared.root,
+            ce_threshold: declared.ce_threshold.map(|span| clock.span(span)),
+            ce_threshold_for: declared.ce_threshold_for,
         })
     }
 }

@@ -1,8 +1,23 @@
 //! What DRR is and what can be set.
 
 use crate::flows::{self, End};
-use sojourn_core::Amount;
-use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
+use sojourn_core::registry::declare::{choice, integer_in, or_auto};
+use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Preset, Setting, Unit, Value};
+use sojourn_core::{Amount, parameters};
+
+parameters! {
+    /// What can be set.
+    pub(super) struct Parameters {
+        limit: Amount = flows::limit_of_all(Amount::Packets(1000.0)),
+        /// which end of the bucket with the most bytes pays for an overflow (ns-2: head)
+        drop: End = choice(End::Tail.value()),
+        buckets: u32 = flows::BUCKETS,
+        /// bytes that a turn adds to what a bucket may send; below a packet's size it takes several turns to send one, each of
+        /// which costs time; auto is the link's full-size packet
+        quantum: Option<u32> = or_auto(&integer_in(1..=1_048_576)),
+        perfect: bool = flows::PERFECT,
+    }
+}
 
 /// What `drr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -13,23 +28,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "ns-2.35 queue/drr.cc",
         "Linux net/sched/sch_drr.c",
     ],
-    parameters: &[
-        flows::limit_of_all(Amount::Packets(1000.0)),
-        Parameter {
-            name: "drop",
-            kind: Kind::Choice(End::NAMES),
-            default: Value::Choice("tail"),
-            description: "which end of the bucket with the most bytes pays for an overflow (ns-2: head)",
-        },
-        flows::BUCKETS,
-        Parameter {
-            name: "quantum",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 1_048_576 }),
-            default: Value::Auto,
-            description: "bytes that a turn adds to what a bucket may send; below a packet's size it takes several turns to send one, each of which costs time; auto is the link's full-size packet",
-        },
-        flows::PERFECT,
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset {
             name: "per-flow",
@@ -41,7 +40,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "ns-2.35: 25,000 B whatever the link's limit says, 10 buckets, turns of 250 B, drops at the head. It hashes the source node's address only: flows of one node are one, and with even node numbers about half of the buckets stay empty; here the seed decides who collides",
             values: &[
                 ("limit", Value::Amount(Amount::Bytes(25_000.0))),
-                ("drop", Value::Choice("head")),
+                ("drop", End::Head.value()),
                 ("buckets", Value::Integer(10)),
                 ("quantum", Value::Integer(250)),
             ],

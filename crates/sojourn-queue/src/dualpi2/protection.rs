@@ -10,8 +10,9 @@ mod tests;
 
 use super::Native;
 use crate::{FlowHash, LinkProperties, Packet};
-use sojourn_core::registry::{Kind, Parameter, Params, Value};
-use sojourn_core::{Rate, Span, Stream, Time};
+use core::ops::RangeInclusive;
+use sojourn_core::registry::declare::{choice, or_auto, rate, span, span_in};
+use sojourn_core::{Rate, Span, Stream, Time, choices, parameters};
 
 /// BI_SIZE: bits of a flow's hash that choose a bucket in one attempt.
 const BITS: u32 = 5;
@@ -30,39 +31,29 @@ const USUAL_AGING: Rate = match Rate::from_bits_per_second((8 * 1_000_000_000) >
     None => unreachable!(),
 };
 
-const TIME: Kind = Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(10) };
+const TIME: RangeInclusive<Span> = Span::from_nanos(1)..=Span::from_secs(10);
 
-/// See its description.
-pub(super) const PROTECTION: Parameter = Parameter {
-    name: "protection",
-    kind: Kind::Choice(&["off", "docsis"]),
-    default: Value::Choice("off"),
-    description: "which L packets go to the C queue at arrival: none, or those of flows that build a queue, by the queue protection of DOCSIS (RFC 9957)",
-};
+choices! {
+    /// Words of `protection`.
+    pub(super) enum Words { Off = "off", Docsis = "docsis" }
+}
 
-/// See its description.
-pub(super) const CRITICAL_DELAY: Parameter = Parameter {
-    name: "critical_delay",
-    kind: Kind::OrAuto(&TIME),
-    default: Value::Auto,
-    description: "with protection: delay of the L queue beyond which packets are sent to the C queue (CRITICALqL); auto is where native marking reaches 1, on slow links as if it began at the time of two full-size packets",
-};
-
-/// See its description.
-pub(super) const CRITICAL_SCORE: Parameter = Parameter {
-    name: "critical_score",
-    kind: TIME,
-    default: Value::Span(Span::from_millis(4)),
-    description: "with protection: queuing score from which a flow's packets are sent to the C queue at the critical delay (CRITICALqLSCORE); at twice the delay half of it is enough",
-};
-
-/// See its description.
-pub(super) const AGING: Parameter = Parameter {
-    name: "aging",
-    kind: Kind::Rate,
-    default: Value::Rate(USUAL_AGING),
-    description: "with protection: rate of marked bytes that a flow may cause for ever (AGING; here LG_AGING = 19)",
-};
+parameters! {
+    /// What can be set of it.
+    pub(super) struct Parameters {
+        /// which L packets go to the C queue at arrival: none, or those of flows that build a queue, by the queue protection
+        /// of DOCSIS (RFC 9957)
+        protection: Words = choice(Words::Off.value()),
+        /// with protection: delay of the L queue beyond which packets are sent to the C queue (CRITICALqL); auto is where
+        /// native marking reaches 1, on slow links as if it began at the time of two full-size packets
+        critical_delay: Option<Span> = or_auto(&span_in(TIME)),
+        /// with protection: queuing score from which a flow's packets are sent to the C queue at the critical delay
+        /// (CRITICALqLSCORE); at twice the delay half of it is enough
+        critical_score: Span = span(Span::from_millis(4), TIME),
+        /// with protection: rate of marked bytes that a flow may cause for ever (AGING; here LG_AGING = 19)
+        aging: Rate = rate(USUAL_AGING),
+    }
+}
 
 /// One flow's bytes that met congestion.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,26 +85,25 @@ pub(super) struct Protection {
 }
 
 impl Protection {
-    /// Protection of a queue whose own marking is `native`, if `params` ask for it.
+    /// Protection of a queue whose own marking is `native`, if that is `declared`.
     pub(super) fn new(
-        params: &Params,
+        declared: &Parameters,
         native: Native,
         link: &LinkProperties,
         random: &mut Stream,
     ) -> Option<Protection> {
-        if params.choice("protection") == "off" {
+        if declared.protection == Words::Off {
             return None;
         }
         Some(Protection {
             buckets: [Bucket::default(); BUCKETS + 1],
             hash: FlowHash::new(random, BUCKETS as u32, false),
             rate: link.rate,
-            aging: params.rate("aging"),
-            critical_delay: match params.is_auto("critical_delay") {
-                true => native.certain_from(link.rate.transmission(2 * u64::from(link.packet_bytes))),
-                false => params.span("critical_delay"),
-            },
-            critical_score: params.span("critical_score"),
+            aging: declared.aging,
+            critical_delay: declared
+                .critical_delay
+                .unwrap_or_else(|| native.certain_from(link.rate.transmission(2 * u64::from(link.packet_bytes)))),
+            critical_score: declared.critical_score,
             sanctions: 0,
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::{DropReason, Packet, Sink};
 use alloc::vec::Vec;
+use sojourn_core::choices;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -38,22 +39,13 @@ impl Chain {
     const EMPTY: Chain = Chain { head: NONE, tail: NONE, packets: 0, bytes: 0 };
 }
 
-/// An end of a queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
-    /// The oldest packet.
-    Head,
-    /// The latest packet.
-    Tail,
-}
-
-impl End {
-    /// The words of a parameter that chooses an end.
-    pub(crate) const NAMES: &'static [&'static str] = &["tail", "head"];
-
-    /// The end that one of these words means.
-    pub(crate) fn new(name: &str) -> End {
-        if name == "head" { End::Head } else { End::Tail }
+choices! {
+    /// An end of a queue.
+    pub(crate) enum End {
+        /// The latest packet.
+        Tail = "tail",
+        /// The oldest packet.
+        Head = "head",
     }
 }
 

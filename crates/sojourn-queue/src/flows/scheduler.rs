@@ -1,8 +1,8 @@
 //! Deficit round robin with a list of new flows before that of old flows (RFC 8290 section 4).
 
-use super::{ActiveList, Links};
+use super::{ActiveList, Links, Turns};
 use alloc::vec::Vec;
-use sojourn_core::registry::{Params, Value};
+use sojourn_core::choices;
 
 /// The lists of new and of old flows, and the deficit of each.
 #[derive(Debug)]
@@ -15,13 +15,14 @@ pub(crate) struct FlowScheduler {
     flows: Vec<FlowState>,
 }
 
-/// What happens to a new flow whose queue is found empty.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum EmptyNew {
-    /// It goes to the end of the old flows (RFC 8290).
-    Wait,
-    /// It does so only where there are old flows (Linux).
-    WaitUnlessAlone,
+choices! {
+    /// What happens to a new flow whose queue is found empty.
+    pub(crate) enum EmptyNew {
+        /// It goes to the end of the old flows (RFC 8290).
+        Wait = "wait",
+        /// It does so only where there are old flows (Linux).
+        WaitUnlessAlone = "wait-unless-alone",
+    }
 }
 
 /// The flow that sends next.
@@ -43,14 +44,9 @@ struct FlowState {
 }
 
 impl FlowScheduler {
-    /// The scheduler that the parameters [`QUANTUM`](super::QUANTUM) and [`EMPTY_NEW`](super::EMPTY_NEW) describe.
-    pub(crate) fn new(params: &Params, full_packet: u32) -> FlowScheduler {
-        let quantum = match params.get("quantum") {
-            Value::Integer(bytes) => bytes as i64,
-            _ => i64::from(full_packet),
-        };
-        let empty_new = if params.choice("empty_new") == "wait" { EmptyNew::Wait } else { EmptyNew::WaitUnlessAlone };
-        FlowScheduler::with(quantum, empty_new)
+    /// The scheduler that `turns` describe on a link with full packets of so many bytes.
+    pub(crate) fn new(turns: &Turns, full_packet: u32) -> FlowScheduler {
+        FlowScheduler::with(i64::from(turns.quantum.unwrap_or(full_packet)), turns.empty_new)
     }
 
     /// A scheduler that adds `quantum` bytes to a deficit in each round.

@@ -1,57 +1,37 @@
 //! The linear controller of PI2 and DualPI2 (RFC 9332 appendix A), whatever holds the packets.
 
-use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
-use sojourn_core::{Span, Stream, Time};
+use core::ops::RangeInclusive;
+use sojourn_core::registry::ParameterError;
+use sojourn_core::registry::declare::{choice, number, span};
+use sojourn_core::{Span, Stream, Time, choices, parameters};
 
-const POSITIVE: Kind = Kind::Span { min: Span::from_micros(1), max: Span::from_secs(100) };
+const POSITIVE: RangeInclusive<Span> = Span::from_micros(1)..=Span::from_secs(100);
 
-/// See its description.
-pub(crate) const TARGET: Parameter = Parameter {
-    name: "target",
-    kind: POSITIVE,
-    default: Value::Span(Span::from_millis(15)),
-    description: "delay of Classic packets aimed at (target)",
-};
+choices! {
+    /// Words of `spread`.
+    pub(crate) enum Spread { Recur = "recur", Random = "random" }
+}
 
-/// See its description.
-pub(crate) const UPDATE: Parameter = Parameter {
-    name: "update",
-    kind: POSITIVE,
-    default: Value::Span(Span::from_millis(16)),
-    description: "time between two computations of the base probability p' (Tupdate)",
-};
-
-/// See its description.
-pub(crate) const ALPHA: Parameter = Parameter {
-    name: "alpha",
-    kind: Kind::Number { min: 0.0, max: 1000.0 },
-    default: Value::Number(0.16),
-    description: "what an update adds to p' for each second by which the delay exceeds target, in Hz (0.1 Tupdate/RTT_max^2 with 100 ms)",
-};
-
-/// See its description.
-pub(crate) const BETA: Parameter = Parameter {
-    name: "beta",
-    kind: Kind::Number { min: 0.0, max: 1000.0 },
-    default: Value::Number(3.2),
-    description: "what an update adds to p' for each second by which the delay has grown since the last one, in Hz (0.3/RTT_max, which is 3.0; RFC 9332 and Linux print 3.2)",
-};
-
-/// See its description.
-pub(crate) const COUPLING: Parameter = Parameter {
-    name: "coupling",
-    kind: Kind::Number { min: 1.0, max: 100.0 },
-    default: Value::Number(2.0),
-    description: "probability of marking a scalable packet over p' (k); a Classic one is hit with p'^2",
-};
-
-/// See its description.
-pub(crate) const SPREAD: Parameter = Parameter {
-    name: "spread",
-    kind: Kind::Choice(&["recur", "random"]),
-    default: Value::Choice("recur"),
-    description: "how probabilities become decisions: by adding them up and hitting at every whole number (RFC 9332 recur), or at random (Linux; twice against p' for its square)",
-};
+parameters! {
+    /// What can be set of a law.
+    pub(crate) struct Parameters {
+        /// delay of Classic packets aimed at (target)
+        target: Span = span(Span::from_millis(15), POSITIVE),
+        /// time between two computations of the base probability p' (Tupdate)
+        update: Span = span(Span::from_millis(16), POSITIVE),
+        /// what an update adds to p' for each second by which the delay exceeds target, in Hz (0.1 Tupdate/RTT_max^2 with 100
+        /// ms)
+        alpha: f64 = number(0.16, 0.0..=1000.0),
+        /// what an update adds to p' for each second by which the delay has grown since the last one, in Hz (0.3/RTT_max,
+        /// which is 3.0; RFC 9332 and Linux print 3.2)
+        beta: f64 = number(3.2, 0.0..=1000.0),
+        /// probability of marking a scalable packet over p' (k); a Classic one is hit with p'^2
+        coupling: f64 = number(2.0, 1.0..=100.0),
+        /// how probabilities become decisions: by adding them up and hitting at every whole number (RFC 9332 recur), or at
+        /// random (Linux; twice against p' for its square)
+        spread: Spread = choice(Spread::Recur.value()),
+    }
+}
 
 /// What does not change.
 #[derive(Clone, Copy, Debug)]
@@ -66,21 +46,21 @@ pub(crate) struct Pi2Law {
 }
 
 impl Pi2Law {
-    /// The law that `params` of a descriptor that lists the constants above describe. `capped` says whether p' ends where
+    /// The law that is `declared`. `capped` says whether p' ends where
     /// all scalable packets are marked, instead of at 1.
-    pub(crate) fn new(params: &Params, capped: bool) -> Result<Pi2Law, ParameterError> {
-        let alpha = params.number("alpha");
+    pub(crate) fn new(declared: &Parameters, capped: bool) -> Result<Pi2Law, ParameterError> {
+        let alpha = declared.alpha;
         if alpha == 0.0 {
             let rule = "above 0: it alone draws the delay to the target; beta only resists changes";
             return Err(ParameterError::new("alpha", rule));
         }
         Ok(Pi2Law {
-            target: params.span("target").as_secs_f64(),
-            update: params.span("update"),
+            target: declared.target.as_secs_f64(),
+            update: declared.update,
             alpha,
-            beta: params.number("beta"),
-            coupling: params.number("coupling"),
-            max_p: if capped { 1.0 / params.number("coupling") } else { 1.0 },
+            beta: declared.beta,
+            coupling: declared.coupling,
+            max_p: if capped { 1.0 / declared.coupling } else { 1.0 },
         })
     }
 }
@@ -150,9 +130,9 @@ pub(crate) struct Dice {
 pub(crate) struct Sum(f64);
 
 impl Dice {
-    /// The dice that the parameter [`SPREAD`] describes.
-    pub(crate) fn new(params: &Params, random: Stream) -> Dice {
-        Dice { random: (params.choice("spread") == "random").then_some(random) }
+    /// The dice of `spread`.
+    pub(crate) fn new(spread: Spread, random: Stream) -> Dice {
+        Dice { random: (spread == Spread::Random).then_some(random) }
     }
 
     /// Yes, with this probability. RFC 9332's `recur` waits until 1 is exceeded; here 1 is enough, so that a probability

@@ -1,7 +1,7 @@
 //! PI2: the controller's arithmetic, the square, the coupling, and the laws.
 
 use super::DESCRIPTOR;
-use super::law::{Dice, Pi2Controller, Pi2Law, Sum};
+use super::law::{self, Dice, Pi2Controller, Pi2Law, Sum};
 use crate::laws::{lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, history, limit, link, packet_with, params, probe};
 use crate::{Discipline, DropReason, Ecn, Packet, Queue};
@@ -19,7 +19,10 @@ fn at(millis: u64) -> Time {
 
 #[test]
 fn the_controller_adds_what_the_rfc_says() {
-    let mut controller = Pi2Controller::new(Pi2Law::new(&params(&DESCRIPTOR, "rfc", &[]), false).unwrap(), Time::ZERO);
+    let mut controller = Pi2Controller::new(
+        Pi2Law::new(&law::Parameters::of(&params(&DESCRIPTOR, "rfc", &[])), false).unwrap(),
+        Time::ZERO,
+    );
     // Delays in ms and p' after each: 0.16 x (delay - 15 ms) + 3.2 x (delay - last).
     let mut expected = 0.0;
     for (delay, last) in [(25u64, 0u64), (25, 25), (40, 25), (10, 40), (60, 10)] {
@@ -44,7 +47,10 @@ fn the_controller_adds_what_the_rfc_says() {
 /// p_C is 25 % where p_CL is 100 %.
 #[test]
 fn the_square_meets_the_coupling_at_a_quarter() {
-    let mut controller = Pi2Controller::new(Pi2Law::new(&params(&DESCRIPTOR, "rfc", &[]), true).unwrap(), Time::ZERO);
+    let mut controller = Pi2Controller::new(
+        Pi2Law::new(&law::Parameters::of(&params(&DESCRIPTOR, "rfc", &[])), true).unwrap(),
+        Time::ZERO,
+    );
     for _ in 0..20 {
         controller.update(Span::from_secs(2));
     }
@@ -71,7 +77,8 @@ fn updates_come_every_16_ms_and_see_the_head() {
 fn decisions_come_at_their_rate() {
     for (spread, tolerance) in [("recur", 1e-4), ("random", 0.01)] {
         let params = params(&DESCRIPTOR, "rfc", &[("spread", Value::Choice(spread))]);
-        let (mut dice, mut sum) = (Dice::new(&params, Stream::new(1, "pi2")), Sum::default());
+        let (mut dice, mut sum) =
+            (Dice::new(law::Parameters::of(&params).spread, Stream::new(1, "pi2")), Sum::default());
         let rate = |hits: usize| hits as f64 / 20_000.0;
         let plain = rate((0..20_000).filter(|_| dice.hit(0.3, &mut sum)).count());
         assert!((plain - 0.3).abs() < tolerance, "{spread} {plain}");
@@ -80,7 +87,7 @@ fn decisions_come_at_their_rate() {
         assert_eq!((0..100).filter(|_| dice.hit(2.0, &mut sum)).count(), 100);
     }
     // recur spreads evenly: every fourth.
-    let mut dice = Dice::new(&params(&DESCRIPTOR, "rfc", &[]), Stream::new(1, "pi2"));
+    let mut dice = Dice::new(law::Spread::Recur, Stream::new(1, "pi2"));
     let mut sum = Sum::default();
     let hits: Vec<bool> = (0..8).map(|_| dice.hit(0.25, &mut sum)).collect();
     assert_eq!(hits, [false, false, false, true, false, false, false, true]);

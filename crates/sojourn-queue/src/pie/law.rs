@@ -15,11 +15,11 @@ pub(crate) use descriptor::*;
 
 use crate::{Backlog, Dscp, LinkProperties, Packet};
 use burst::{Burst, BurstLaw};
-use decision::{Arrival, DecisionLaw, LowDelayOf};
+use decision::{Arrival, DecisionLaw};
 use delay::{Delay, Estimator};
 use probability::{Delays, ProbabilityLaw};
 pub(crate) use rate::THRESHOLD as RATE_THRESHOLD;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::ParameterError;
 use sojourn_core::{Span, Stream, Time};
 
 /// What does not change: shared by all queues of a discipline.
@@ -35,21 +35,18 @@ pub(crate) struct PieLaw {
 }
 
 impl PieLaw {
-    /// The law that `params` of a descriptor that lists the constants of this module describe.
+    /// The law that is `declared`, on `link`.
     ///
     /// # Errors
     /// An alpha of zero.
-    pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<PieLaw, ParameterError> {
-        let mean_packet = match params.get("mean_packet") {
-            Value::Integer(bytes) => bytes as f64,
-            _ => f64::from(link.packet_bytes),
-        };
-        let probability = ProbabilityLaw::new(params, mean_packet)?;
+    pub(crate) fn new(declared: &Parameters, link: &LinkProperties) -> Result<PieLaw, ParameterError> {
+        let mean_packet = f64::from(declared.mean_packet.unwrap_or(link.packet_bytes));
+        let probability = ProbabilityLaw::new(declared, mean_packet)?;
         Ok(PieLaw {
-            interval: params.span("update"),
-            estimator: Estimator::new(params, link),
-            burst: BurstLaw::new(params),
-            decision: DecisionLaw::new(params, probability.target, mean_packet),
+            interval: declared.update,
+            estimator: Estimator::new(declared, link),
+            burst: BurstLaw::new(declared),
+            decision: DecisionLaw::new(declared, probability.target, mean_packet),
             probability,
             le_factor: 1.0,
         })

@@ -1,5 +1,6 @@
 //! Strict priority, and the bands of Linux against its tables.
 
+use super::Bands;
 use super::{DESCRIPTOR, bands};
 use crate::testing::{Recorder, build, class, dscp, held, limit, link, live, lives, packet_with, params};
 use crate::{Discipline, DropReason, Dscp, Queue};
@@ -23,7 +24,7 @@ fn number(name: &str) -> u8 {
 }
 
 /// The band of each code point.
-fn band_of(kind: &'static str) -> [usize; 64] {
+fn band_of(kind: Bands) -> [usize; 64] {
     let bands = bands(kind);
     assert!(bands[1].members.is_rest());
     std::array::from_fn(|number| {
@@ -33,7 +34,7 @@ fn band_of(kind: &'static str) -> [usize; 64] {
 }
 
 /// The named code points in each band.
-fn members(kind: &'static str) -> [Vec<&'static str>; 3] {
+fn members(kind: Bands) -> [Vec<&'static str>; 3] {
     let band_of = band_of(kind);
     std::array::from_fn(|band| {
         let is_member = |number: u8| band_of[usize::from(number)] == band;
@@ -43,12 +44,12 @@ fn members(kind: &'static str) -> [Vec<&'static str>; 3] {
 
 #[test]
 fn bands_of_diffserv3() {
-    let [first, _, last] = members("diffserv");
+    let [first, _, last] = members(Bands::Diffserv);
     assert_eq!(first, ["va", "ef", "cs6", "cs7"]);
     assert_eq!(last, ["le", "cs1"]);
     // TOS 4, minimum delay, without a name.
-    assert_eq!(band_of("diffserv")[4], 0);
-    assert_eq!(band_of("diffserv").iter().filter(|&&band| band == 1).count(), 64 - 5 - 2);
+    assert_eq!(band_of(Bands::Diffserv)[4], 0);
+    assert_eq!(band_of(Bands::Diffserv).iter().filter(|&&band| band == 1).count(), 64 - 5 - 2);
 }
 
 /// `ip_tos2prio` by the four old TOS bits, `prio2band` by priority: as the kernel's tables have them.
@@ -60,11 +61,11 @@ fn bands_of_the_default_priomap() {
     const INTERACTIVE: usize = 6;
     let tos2prio = [[BESTEFFORT; 4], [BULK; 4], [INTERACTIVE; 4], [INTERACTIVE_BULK; 4]].concat();
     let prio2band = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
-    for (dscp, band) in band_of("tos").into_iter().enumerate() {
+    for (dscp, band) in band_of(Bands::Tos).into_iter().enumerate() {
         let tos = dscp << 2;
         assert_eq!(band, prio2band[tos2prio[(tos & 0x1e) >> 1]], "DSCP {dscp}");
     }
-    let [first, second, last] = members("tos");
+    let [first, second, last] = members(Bands::Tos);
     assert_eq!(first, ["af12", "af22", "af32", "af42", "va", "nqb"]);
     assert!(second.contains(&"ef") && second.contains(&"le") && second.contains(&"cs6"));
     assert_eq!(last, ["af11", "af21", "af31", "af41"]);
@@ -130,7 +131,7 @@ proptest! {
     #[test]
     fn the_highest_band_sends_its_oldest(steps in prop::collection::vec((0u8..64, any::<bool>()), 1..200)) {
         let (mut prio, mut sink, mut waiting) = (prio(&[]), Recorder::default(), Vec::new());
-        let band_of = band_of("diffserv");
+        let band_of = band_of(Bands::Diffserv);
         for (number, (dscp, ask)) in (0u32..).zip(steps) {
             prio.enqueue(packet_with(dscp, 100, number), Time::ZERO, &mut sink);
             waiting.push((band_of[usize::from(dscp)], number));

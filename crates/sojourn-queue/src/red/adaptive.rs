@@ -3,9 +3,10 @@
 
 use super::Ramp;
 use crate::LinkProperties;
+use crate::ared::{Added, AutoBottom, ClockOf, GentleFrom};
 use alloc::format;
 use alloc::vec::Vec;
-use sojourn_core::registry::{Advice, ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError};
 use sojourn_core::{Span, Time};
 
 /// The band that the average shall be in is this share of the ramp away from either end.
@@ -43,38 +44,38 @@ enum Clock {
 }
 
 impl Adaptation {
-    /// The adaptation that the parameters of `ared` describe, for a ramp on `link`.
-    pub(crate) fn new(params: &Params, ramp: &Ramp, link: &LinkProperties) -> Adaptation {
-        let interval = params.span("interval");
+    /// The adaptation that is `declared`, for a ramp on `link`.
+    pub(crate) fn new(declared: &Added, ramp: &Ramp, link: &LinkProperties) -> Adaptation {
+        let interval = declared.interval;
         let bits = link.rate.bits_per_second() as f64;
-        let bottom = match (params.get("bottom"), params.choice("auto_bottom")) {
-            (Value::Number(bottom), _) => bottom,
+        let bottom = match (declared.bottom, declared.auto_bottom) {
+            (Some(bottom), _) => bottom,
             // One over the packets of 1000 B that a round trip of 0.1 s holds.
-            (_, "window") => BOTTOM.min(80_000.0 / bits),
+            (None, AutoBottom::Window) => BOTTOM.min(80_000.0 / bits),
             // 8 bits, mean packets of 500 B, times 0.1 s.
-            _ => BOTTOM.min(400.0 / bits),
+            (None, AutoBottom::Ns3) => BOTTOM.min(400.0 / bits),
         };
         let part = BAND * (ramp.max - ramp.min);
         Adaptation {
             interval,
-            alpha: params.number("alpha"),
-            beta: params.number("beta"),
-            top: params.number("top"),
+            alpha: declared.alpha,
+            beta: declared.beta,
+            top: declared.top,
             bottom,
             low: ramp.min + part,
             high: ramp.max - part,
-            clock: match params.choice("clock") {
-                "timer" => Clock::Timer(link.since + interval),
-                _ => Clock::Arrivals(link.since),
+            clock: match declared.clock {
+                ClockOf::Timer => Clock::Timer(link.since + interval),
+                ClockOf::Arrivals => Clock::Arrivals(link.since),
             },
-            moves_gentle: params.choice("gentle_from") == "now",
+            moves_gentle: declared.gentle_from == GentleFrom::Now,
         }
     }
 
     /// Refuses what cannot work, whatever the ramp.
-    pub(crate) fn check(params: &Params) -> Result<(), ParameterError> {
-        let (top, bottom) = (params.number("top"), params.get("bottom"));
-        if matches!(bottom, Value::Number(bottom) if bottom >= top) {
+    pub(crate) fn check(declared: &Added) -> Result<(), ParameterError> {
+        let top = declared.top;
+        if declared.bottom.is_some_and(|bottom| bottom >= top) {
             let rule = format!("less than top ({top}): max_p moves between the two");
             return Err(ParameterError::new("bottom", rule));
         }
@@ -82,8 +83,8 @@ impl Adaptation {
     }
 
     /// Steps that are larger than what ns-3 warns of.
-    pub(crate) fn advice(params: &Params) -> Vec<Advice> {
-        let (alpha, beta) = (params.number("alpha"), params.number("beta"));
+    pub(crate) fn advice(declared: &Added) -> Vec<Advice> {
+        let (alpha, beta) = (declared.alpha, declared.beta);
         let text = "so that one step moves the average from one side of its band to the other, and it swings";
         let up = (alpha > ALPHA).then(|| {
             Advice::new(

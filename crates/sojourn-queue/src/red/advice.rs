@@ -1,18 +1,18 @@
 //! What RED advises against, for all disciplines that contain it.
 
-use super::Unit;
+use super::descriptor::{AutoThresholds, AutoWeight, Measure, Parameters};
 use super::setup::Setup;
 use crate::{Limit, LinkProperties, advice};
 use alloc::format;
 use alloc::vec::Vec;
-use sojourn_core::registry::{Advice, Params};
+use sojourn_core::registry::Advice;
 
 /// `tc` warns from this weight down that a burst is too large (Wlog 10).
 const SMALL_WEIGHT: f64 = 1.0 / 1024.0;
 
-/// Advice on `params`, which were computed to `setup` and call RED's max `max`.
-pub(crate) fn advice(params: &Params, setup: &Setup, max: &'static str, link: &LinkProperties) -> Vec<Advice> {
-    [near_thresholds(setup, max), max_beyond_limit(setup, max, link), large_burst(params, setup)]
+/// Advice on what is `declared`, which were computed to `setup` and call RED's max `max`.
+pub(crate) fn advice(declared: &Parameters, setup: &Setup, max: &'static str, link: &LinkProperties) -> Vec<Advice> {
+    [near_thresholds(setup, max), max_beyond_limit(setup, max, link), large_burst(declared, setup)]
         .into_iter()
         .flatten()
         .collect()
@@ -34,10 +34,10 @@ fn near_thresholds(setup: &Setup, max: &'static str) -> Option<Advice> {
 /// Thresholds that the queue is too short for.
 fn max_beyond_limit(setup: &Setup, max: &'static str, link: &LinkProperties) -> Option<Advice> {
     let limit = match (setup.entry.limit, setup.unit) {
-        (Limit::Packets(packets), Unit::Packets) => packets as f64,
-        (Limit::Packets(packets), Unit::Bytes) => packets as f64 * f64::from(link.packet_bytes),
-        (Limit::Bytes(bytes), Unit::Packets) => bytes as f64 / f64::from(link.packet_bytes),
-        (Limit::Bytes(bytes), Unit::Bytes) => bytes as f64,
+        (Limit::Packets(packets), Measure::Packets) => packets as f64,
+        (Limit::Packets(packets), Measure::Bytes) => packets as f64 * f64::from(link.packet_bytes),
+        (Limit::Bytes(bytes), Measure::Packets) => bytes as f64 / f64::from(link.packet_bytes),
+        (Limit::Bytes(bytes), Measure::Bytes) => bytes as f64,
     };
     (setup.ramp.max > limit).then(|| {
         let (threshold, unit) = (setup.ramp.max, setup.unit.name());
@@ -50,8 +50,8 @@ fn max_beyond_limit(setup: &Setup, max: &'static str, link: &LinkProperties) -> 
 }
 
 /// An average that hardly moves.
-fn large_burst(params: &Params, setup: &Setup) -> Option<Advice> {
-    let computed = params.is_auto("weight") && params.choice("auto_weight") == "burst";
+fn large_burst(declared: &Parameters, setup: &Setup) -> Option<Advice> {
+    let computed = declared.weight.is_none() && declared.auto_weight == AutoWeight::Burst;
     (computed && setup.average.weight() <= SMALL_WEIGHT).then(|| {
         let text = format!(
             "so large that a sample weighs {} only: the average follows the queue after thousands of packets, long after it \
@@ -63,10 +63,10 @@ fn large_burst(params: &Params, setup: &Setup) -> Option<Advice> {
 }
 
 /// A target delay below what the smallest automatic thresholds amount to.
-pub(crate) fn short_target_delay(params: &Params, link: &LinkProperties) -> Option<Advice> {
-    let by_delay = params.is_auto("min") && params.choice("auto_thresholds") == "delay";
+pub(crate) fn short_target_delay(declared: &Parameters, link: &LinkProperties) -> Option<Advice> {
+    let by_delay = declared.min.is_none() && declared.auto_thresholds == AutoThresholds::Delay;
     let packet = advice::packet_time(link);
-    (by_delay && params.span("target_delay") < packet).then(|| {
+    (by_delay && declared.target_delay < packet).then(|| {
         let text = format!(
             "a full-size packet alone takes {packet} at this rate, and min is never less than 5 packets: the delay will be \
              many times the target"

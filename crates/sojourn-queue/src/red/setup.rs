@@ -2,13 +2,16 @@
 
 use super::ageing::{Ageing, Table};
 use super::average::Average;
-use super::spread::{BySize, Rule, Spread};
-use super::{Entry, Ramp, Unit};
+use super::descriptor::{
+    self, Arithmetic, AutoThresholds, AutoWeight, BySize, LimitCounts, LimitRule, Parameters, Rule,
+};
+use super::spread::Spread;
+use super::{Entry, Measure, Ramp};
 use crate::{Limit, LinkProperties};
 use alloc::format;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::ParameterError;
 use sojourn_core::{Amount, Rate};
 
 /// ns-2 `initialize_params`: thresholds in typical packets.
@@ -32,7 +35,7 @@ const MAX_HALVINGS: i32 = 32;
 
 /// Everything computed that the discipline is made of.
 pub(crate) struct Setup {
-    pub(crate) unit: Unit,
+    pub(crate) unit: Measure,
     pub(crate) entry: Entry,
     pub(crate) ramp: Ramp,
     pub(crate) average: Average,
@@ -41,25 +44,21 @@ pub(crate) struct Setup {
 
 /// The parameters with the link that they are for.
 struct Context<'a> {
-    params: &'a Params,
+    declared: &'a Parameters,
     link: &'a LinkProperties,
-    unit: Unit,
+    unit: Measure,
     mean_packet: f64,
 }
 
-/// Computes all that `params` mean on `link`.
-pub(crate) fn setup(params: &Params, link: &LinkProperties) -> Result<Setup, ParameterError> {
-    let mean_packet = match params.get("mean_packet") {
-        Value::Integer(bytes) => bytes as f64,
-        _ => f64::from(link.packet_bytes),
-    };
-    let unit = if params.choice("unit") == "bytes" { Unit::Bytes } else { Unit::Packets };
-    let context = Context { params, link, unit, mean_packet };
+/// Computes all that is `declared`, on `link`.
+pub(crate) fn setup(declared: &Parameters, link: &LinkProperties) -> Result<Setup, ParameterError> {
+    let mean_packet = f64::from(declared.mean_packet.unwrap_or(link.packet_bytes));
+    let context = Context { declared, link, unit: declared.unit, mean_packet };
     let entry = context.entry()?;
     let ramp = context.ramp(entry.limit)?;
     let average = context.average(&ramp)?;
     let spread = context.spread(&ramp)?;
-    Ok(Setup { unit, entry, ramp, average, spread })
+    Ok(Setup { unit: declared.unit, entry, ramp, average, spread })
 }
 
 impl Context<'_> {
@@ -71,48 +70,45 @@ impl Context<'_> {
     /// `bytes` in the unit that thresholds are measured in.
     fn in_unit(&self, bytes: f64) -> f64 {
         match self.unit {
-            Unit::Bytes => bytes,
-            Unit::Packets => bytes / self.mean_packet,
+            Measure::Bytes => bytes,
+            Measure::Packets => bytes / self.mean_packet,
         }
     }
 
     /// A threshold that the user gave, if so.
-    fn threshold(&self, name: &str) -> Option<f64> {
-        match self.params.get(name) {
-            Value::Amount(amount) => Some(self.in_unit(amount.bytes(self.link.rate, self.mean_packet))),
-            _ => None,
-        }
+    fn threshold(&self, given: Option<Amount>) -> Option<f64> {
+        Some(self.in_unit(given?.bytes(self.link.rate, self.mean_packet)))
     }
 
     fn limit(&self) -> Limit {
-        let amount = self.params.amount("limit");
-        let packet = match self.params.choice("limit_counts") {
-            "full-packets" => f64::from(self.link.packet_bytes),
-            "mean-packets" => self.mean_packet,
-            _ => return Limit::new(amount, self.link),
+        let amount = self.declared.limit;
+        let packet = match self.declared.limit_counts {
+            LimitCounts::FullPackets => f64::from(self.link.packet_bytes),
+            LimitCounts::MeanPackets => self.mean_packet,
+            LimitCounts::Packets => return Limit::new(amount, self.link),
         };
         Limit::new(Amount::Bytes(amount.bytes(self.link.rate, packet)), self.link)
     }
 
     fn entry(&self) -> Result<Entry, ParameterError> {
         let limit = self.limit();
-        let overshoot = self.params.choice("limit_rule") == "below";
+        let overshoot = self.declared.limit_rule == LimitRule::Below;
         let limit = if overshoot { limit } else { limit.for_full_packets("limit", self.link)? };
         Ok(Entry { limit, overshoot })
     }
 
     fn ramp(&self, limit: Limit) -> Result<Ramp, ParameterError> {
-        let (min, max) = (self.threshold("min"), self.threshold("max"));
-        let (auto_min, auto_max) = match self.params.choice("auto_thresholds") {
-            "limit" => self.thresholds_from_limit(limit, min, max),
-            _ => self.thresholds_from_delay(min),
+        let (min, max) = (self.threshold(self.declared.min), self.threshold(self.declared.max));
+        let (auto_min, auto_max) = match self.declared.auto_thresholds {
+            AutoThresholds::Limit => self.thresholds_from_limit(limit, min, max),
+            AutoThresholds::Delay => self.thresholds_from_delay(min),
         };
         let ramp = Ramp {
             min: min.unwrap_or(auto_min),
             max: max.unwrap_or(auto_max),
-            max_p: self.params.number("max_p"),
-            gentle: self.params.boolean("gentle"),
-            gentle_from: self.params.number("max_p"),
+            max_p: self.declared.max_p,
+            gentle: self.declared.gentle,
+            gentle_from: self.declared.max_p,
             whole: self.is_whole(),
         };
         if ramp.min < ramp.max {
@@ -126,7 +122,7 @@ impl Context<'_> {
 
     /// ns-2 `initialize_params` and section 4 of Adaptive RED.
     fn thresholds_from_delay(&self, min: Option<f64>) -> (f64, f64) {
-        let target = self.params.span("target_delay").as_secs_f64() * self.packets_per_second(self.link.rate);
+        let target = self.declared.target_delay.as_secs_f64() * self.packets_per_second(self.link.rate);
         let auto = self.in_unit((target / 2.0).max(ns2::MIN_THRESHOLD) * self.mean_packet);
         (auto, min.unwrap_or(auto) * MAX_OVER_MIN)
     }
@@ -143,7 +139,7 @@ impl Context<'_> {
 
     /// Whether it computes as Linux does.
     fn is_whole(&self) -> bool {
-        self.params.choice("arithmetic") == "whole"
+        self.declared.arithmetic == Arithmetic::Whole
     }
 
     fn average(&self, ramp: &Ramp) -> Result<Average, ParameterError> {
@@ -163,11 +159,11 @@ impl Context<'_> {
 
     fn weight(&self, ramp: &Ramp) -> Result<f64, ParameterError> {
         let packets = self.packets_per_second(self.link.rate);
-        Ok(match (self.params.get("weight"), self.params.choice("auto_weight")) {
-            (Value::Number(weight), _) => weight,
-            (_, "burst") => self.weight_from_burst(ramp)?,
-            (_, "second") => one_minus_exp(1.0 / packets),
-            _ => {
+        Ok(match (self.declared.weight, self.declared.auto_weight) {
+            (Some(weight), _) => weight,
+            (None, AutoWeight::Burst) => self.weight_from_burst(ramp)?,
+            (None, AutoWeight::Second) => one_minus_exp(1.0 / packets),
+            (None, AutoWeight::Rtt) => {
                 let rtt = ns2::RTT_PER_LINK_DELAY * (self.link.delay.as_secs_f64() + 1.0 / packets);
                 one_minus_exp(1.0 / (ns2::RTTS_REMEMBERED * rtt.max(ns2::MIN_RTT) * packets))
             }
@@ -177,13 +173,10 @@ impl Context<'_> {
     /// tc `tc_red_eval_ewma`: the largest W = 2^-n with burst + 1 - min/avpkt <= (1 - (1-W)^burst)/W.
     fn weight_from_burst(&self, ramp: &Ramp) -> Result<f64, ParameterError> {
         let (min, max) = match self.unit {
-            Unit::Bytes => (ramp.min / self.mean_packet, ramp.max / self.mean_packet),
-            Unit::Packets => (ramp.min, ramp.max),
+            Measure::Bytes => (ramp.min / self.mean_packet, ramp.max / self.mean_packet),
+            Measure::Packets => (ramp.min, ramp.max),
         };
-        let burst = match self.params.get("burst") {
-            Value::Integer(packets) => packets as f64,
-            _ => ((2.0 * min + max) / 3.0).floor(),
-        };
+        let burst = self.declared.burst.map_or(((2.0 * min + max) / 3.0).floor(), f64::from);
         let needed = burst + 1.0 - min;
         if needed < 1.0 {
             let rule = format!("at least {} packets, or the average never reaches min within a burst", min.ceil());
@@ -196,35 +189,22 @@ impl Context<'_> {
     }
 
     fn ageing(&self, weight: f64) -> Result<Ageing, ParameterError> {
-        let rate = match self.params.get("bandwidth") {
-            Value::Rate(rate) => rate,
-            _ => self.link.rate,
-        };
+        let rate = self.declared.bandwidth.unwrap_or(self.link.rate);
         let packets = self.packets_per_second(rate);
-        Ok(match self.params.choice("ageing") {
-            "steps" => Ageing::Steps(packets),
-            "curve" => Ageing::Curve(packets),
-            "table" if weight < 1.0 => Ageing::Table(
+        Ok(match self.declared.ageing {
+            descriptor::Ageing::Steps => Ageing::Steps(packets),
+            descriptor::Ageing::Curve => Ageing::Curve(packets),
+            descriptor::Ageing::Table if weight < 1.0 => Ageing::Table(
                 Table::new(weight, rate.bytes_per_second(), self.mean_packet)
                     .ok_or_else(|| ParameterError::new("bandwidth", "a rate whose idle table tc can compute"))?,
             ),
-            _ => Ageing::None,
+            descriptor::Ageing::Table | descriptor::Ageing::None => Ageing::None,
         })
     }
 
     fn spread(&self, ramp: &Ramp) -> Result<Spread, ParameterError> {
-        let rule = match self.params.choice("spread") {
-            "uniform" => Rule::Uniform,
-            "wait" => Rule::Wait,
-            "threshold" => Rule::Threshold,
-            _ => Rule::Independent,
-        };
-        let by_size = match self.params.choice("by_size") {
-            "before-spread" => BySize::Before,
-            "after-spread" => BySize::After,
-            _ => BySize::No,
-        };
-        if rule == Rule::Threshold && by_size == BySize::After {
+        let (rule, by_size) = (self.declared.spread, self.declared.by_size);
+        if rule == Rule::Threshold && by_size == BySize::AfterSpread {
             return Err(ParameterError::new("by_size", "no or before-spread, where spread is threshold"));
         }
         let spread = Spread::new(rule, by_size, self.mean_packet as u32);

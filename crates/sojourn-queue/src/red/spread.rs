@@ -1,31 +1,8 @@
 //! From the probability of the average (p_b) to that of a packet (p_a): drops are spread evenly (Floyd and Jacobson 1993,
 //! section VII).
 
+use super::descriptor::{BySize, Rule};
 use sojourn_core::Stream;
-
-/// How the gaps between drops are distributed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rule {
-    /// Floyd and Jacobson: p/(1 - count p).
-    Uniform,
-    /// ns-2 `wait_`: nothing for 1/p arrivals, then p/(2 - count p).
-    Wait,
-    /// Linux: once count p reaches a number drawn in advance.
-    Threshold,
-    /// p for each packet on its own.
-    Independent,
-}
-
-/// Whether large packets are more likely to be dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum BySize {
-    /// No.
-    No,
-    /// p is scaled before it is spread.
-    Before,
-    /// p is scaled after it was spread, and count is in whole units of the typical packet.
-    After,
-}
 
 /// What happened since the last drop.
 #[derive(Debug)]
@@ -110,9 +87,9 @@ impl Spread {
     /// The probability for this packet (p_a), which is already counted, at base probability `p` (p_b).
     fn spread(&self, p: f64, bytes: u32) -> f64 {
         let scale = || f64::from(bytes) / f64::from(self.mean_packet);
-        let p = if self.by_size == BySize::Before { (p * scale()).min(1.0) } else { p };
+        let p = if self.by_size == BySize::BeforeSpread { (p * scale()).min(1.0) } else { p };
         let count = match self.by_size {
-            BySize::After => (self.bytes / u64::from(self.mean_packet)) as f64,
+            BySize::AfterSpread => (self.bytes / u64::from(self.mean_packet)) as f64,
             _ => self.count as f64,
         };
         let expected = count * p;
@@ -123,7 +100,7 @@ impl Spread {
             Rule::Uniform | Rule::Wait => 1.0,
             Rule::Independent | Rule::Threshold => p,
         };
-        let scaled = if self.by_size == BySize::After && spread < 1.0 { spread * scale() } else { spread };
+        let scaled = if self.by_size == BySize::AfterSpread && spread < 1.0 { spread * scale() } else { spread };
         scaled.min(1.0)
     }
 
@@ -132,7 +109,8 @@ impl Spread {
             self.threshold = random.uniform();
             return false;
         }
-        let scale = if self.by_size == BySize::Before { f64::from(bytes) / f64::from(self.mean_packet) } else { 1.0 };
+        let scale =
+            if self.by_size == BySize::BeforeSpread { f64::from(bytes) / f64::from(self.mean_packet) } else { 1.0 };
         // A whole number of steps reaches the threshold cut to whole steps if one more would pass the threshold itself.
         self.count as f64 * p * scale + self.step >= self.threshold
     }
@@ -245,7 +223,7 @@ mod tests {
     /// are about 1/(3p) to 2/(3p) packets. The first packet that can be dropped is the 17th (51 units of 500 B).
     #[test]
     fn byte_mode_of_ns2_counts_units() {
-        let gaps = &gaps(Rule::Wait, BySize::After, 0.02, 1500, 50_000)[1..];
+        let gaps = &gaps(Rule::Wait, BySize::AfterSpread, 0.02, 1500, 50_000)[1..];
         assert_eq!(range(gaps).0, 17);
         assert!(range(gaps).1 <= 34);
         assert!((mean(gaps) - 25.0).abs() < 1.0, "{}", mean(gaps));
@@ -254,15 +232,15 @@ mod tests {
     /// 40 B acknowledgements are worth a twelfth of a unit, so a drop falls on a byte of theirs about as often as on others.
     #[test]
     fn byte_mode_of_ns2_spares_acknowledgements() {
-        let gaps = &gaps(Rule::Wait, BySize::After, 0.02, 40, 2_000)[1..];
+        let gaps = &gaps(Rule::Wait, BySize::AfterSpread, 0.02, 40, 2_000)[1..];
         assert!(range(gaps).0 >= 50 * 500 / 40);
         assert!((mean(gaps) / (75.0 * 500.0 / 40.0) - 1.0).abs() < 0.03, "{}", mean(gaps));
     }
 
     #[test]
     fn sizes_scale_the_probability() {
-        let small = mean(&gaps(Rule::Independent, BySize::Before, 0.02, 250, 50_000));
-        let large = mean(&gaps(Rule::Independent, BySize::Before, 0.02, 1000, 50_000));
+        let small = mean(&gaps(Rule::Independent, BySize::BeforeSpread, 0.02, 250, 50_000));
+        let large = mean(&gaps(Rule::Independent, BySize::BeforeSpread, 0.02, 1000, 50_000));
         assert!((small / large - 4.0).abs() < 0.15, "{small} {large}");
     }
 

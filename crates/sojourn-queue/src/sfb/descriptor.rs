@@ -1,8 +1,34 @@
 //! What SFB is and what can be set.
 
 use crate::fifo::limit;
-use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
-use sojourn_core::{Amount, Span};
+use sojourn_core::registry::declare::{flag, integer, number, span};
+use sojourn_core::registry::{Descriptor, Form, Linux, Preset, Setting, Unit, Value};
+use sojourn_core::{Amount, Span, parameters};
+
+parameters! {
+    /// What can be set.
+    pub(super) struct Parameters {
+        limit: Amount = limit(Amount::Packets(1000.0)),
+        /// packets in a bin from which on its probability grows (bin_size)
+        target: u32 = integer(20, 1..=1_000_000),
+        /// packets in all bins of a flow from which on its arrivals are dropped
+        max: u32 = integer(25, 1..=1_000_000),
+        /// what an arrival at a bin that holds target packets adds to its probability (d1), rounded to 1/65535
+        increment: f64 = number(0.0005, 0.0..=1.0),
+        /// what an arrival at an empty bin takes from its probability (d2), rounded to 1/65535
+        decrement: f64 = number(0.000_05, 0.0..=1.0),
+        /// packets a second that all flows with a probability of 1 together may send; 0 is none after the first burst
+        penalty_rate: f64 = number(10.0, 0.0..=1e9),
+        /// of these, packets that may come at once; 0 is none at all
+        penalty_burst: u64 = integer(20, 0..=1_000_000),
+        /// time after which the second set of bins, with another hash, takes over; 0 s is never
+        rehash: Span = span(Span::from_secs(600), Span::ZERO..=Span::from_secs(1_000_000)),
+        /// how long before that it learns of flows with a probability of 1 (db)
+        warmup: Span = span(Span::from_secs(60), Span::ZERO..=Span::from_secs(1_000_000)),
+        /// whether ECN-capable packets are marked instead of dropped early (Linux always does)
+        ecn: bool = flag(true),
+    }
+}
 
 /// What `sfb` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -13,63 +39,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/sched/sch_sfb.c",
         "iproute2 tc/q_sfb.c",
     ],
-    parameters: &[
-        limit(Amount::Packets(1000.0)).parameter("limit"),
-        Parameter {
-            name: "target",
-            kind: Kind::Integer { min: 1, max: 1_000_000 },
-            default: Value::Integer(20),
-            description: "packets in a bin from which on its probability grows (bin_size)",
-        },
-        Parameter {
-            name: "max",
-            kind: Kind::Integer { min: 1, max: 1_000_000 },
-            default: Value::Integer(25),
-            description: "packets in all bins of a flow from which on its arrivals are dropped",
-        },
-        Parameter {
-            name: "increment",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(0.0005),
-            description: "what an arrival at a bin that holds target packets adds to its probability (d1), rounded to 1/65535",
-        },
-        Parameter {
-            name: "decrement",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(0.000_05),
-            description: "what an arrival at an empty bin takes from its probability (d2), rounded to 1/65535",
-        },
-        Parameter {
-            name: "penalty_rate",
-            kind: Kind::Number { min: 0.0, max: 1e9 },
-            default: Value::Number(10.0),
-            description: "packets a second that all flows with a probability of 1 together may send; 0 is none after the first burst",
-        },
-        Parameter {
-            name: "penalty_burst",
-            kind: Kind::Integer { min: 0, max: 1_000_000 },
-            default: Value::Integer(20),
-            description: "of these, packets that may come at once; 0 is none at all",
-        },
-        Parameter {
-            name: "rehash",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(1_000_000) },
-            default: Value::Span(Span::from_secs(600)),
-            description: "time after which the second set of bins, with another hash, takes over; 0 s is never",
-        },
-        Parameter {
-            name: "warmup",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(1_000_000) },
-            default: Value::Span(Span::from_secs(60)),
-            description: "how long before that it learns of flows with a probability of 1 (db)",
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether ECN-capable packets are marked instead of dropped early (Linux always does)",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset {
             name: "tc",

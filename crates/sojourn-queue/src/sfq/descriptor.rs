@@ -2,8 +2,43 @@
 
 use crate::fifo::limit;
 use crate::flows::{self, End};
-use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
-use sojourn_core::{Amount, Span};
+use sojourn_core::registry::declare::{choice, integer, integer_in, or_auto, span, unless_auto};
+use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Preset, Setting, Unit, Value};
+use sojourn_core::{Amount, Span, choices, parameters};
+
+choices! {
+    /// Words of `overflow`.
+    pub(super) enum Overflow { Evict = "evict", Refuse = "refuse" }
+    /// Words of `turn`.
+    pub(super) enum Turn { Bytes = "bytes", Packet = "packet" }
+}
+
+parameters! {
+    /// What can be set.
+    pub(super) struct Parameters {
+        /// packets of all flows together; bytes or a time mean that many full-size packets
+        limit: Amount = limit(Amount::Packets(127.0)),
+        /// what a full buffer drops: a packet of the longest bucket, or the arrival (ns-2) if its bucket holds half as many
+        /// packets as places are left, or more than limit/buckets once fewer places than buckets are left
+        overflow: Overflow = choice(Overflow::Evict.value()),
+        /// which end of a bucket loses a packet, where the longest one or one with `depth` packets does (tc headdrop)
+        drop: End = choice(End::Tail.value()),
+        /// packets that one bucket may hold; auto is any number
+        depth: Option<usize> = unless_auto(&integer(127, 1..=10_000_000)),
+        /// buckets that may hold packets at once, arrivals for others being dropped; auto is any number
+        flows: Option<usize> = unless_auto(&integer(128, 1..=10_000_000)),
+        /// buckets that flows are hashed onto (tc divisor, there a power of two)
+        buckets: u32 = flows::BUCKETS,
+        /// what a bucket may send before the next: quantum bytes, or one packet of any size (McKenney, ns-2)
+        turn: Turn = choice(Turn::Bytes.value()),
+        /// bytes that a bucket may send in a turn; what it sends beyond is taken from the next turn, and what it saves is kept
+        /// while it is not empty; auto is the link's full-size packet
+        quantum: Option<u32> = or_auto(&integer_in(256..=1_048_576)),
+        /// time between changes of the hash, which move waiting packets to their new buckets; 0 s is never
+        perturb: Span = span(Span::ZERO, Span::ZERO..=Span::from_secs(1_000_000)),
+        perfect: bool = flows::PERFECT_FOR_STUDY,
+    }
+}
 
 /// What `sfq` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -15,59 +50,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "iproute2 tc/q_sfq.c",
         "ns-2.35 queue/sfq.cc",
     ],
-    parameters: &[
-        Parameter {
-            description: "packets of all flows together; bytes or a time mean that many full-size packets",
-            ..limit(Amount::Packets(127.0)).parameter("limit")
-        },
-        Parameter {
-            name: "overflow",
-            kind: Kind::Choice(&["evict", "refuse"]),
-            default: Value::Choice("evict"),
-            description: "what a full buffer drops: a packet of the longest bucket, or the arrival (ns-2) if its bucket holds half as many packets as places are left, or more than limit/buckets once fewer places than buckets are left",
-        },
-        Parameter {
-            name: "drop",
-            kind: Kind::Choice(End::NAMES),
-            default: Value::Choice("tail"),
-            description: "which end of a bucket loses a packet, where the longest one or one with `depth` packets does (tc headdrop)",
-        },
-        Parameter {
-            name: "depth",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 10_000_000 }),
-            default: Value::Integer(127),
-            description: "packets that one bucket may hold; auto is any number",
-        },
-        Parameter {
-            name: "flows",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 10_000_000 }),
-            default: Value::Integer(128),
-            description: "buckets that may hold packets at once, arrivals for others being dropped; auto is any number",
-        },
-        Parameter {
-            description: "buckets that flows are hashed onto (tc divisor, there a power of two)",
-            ..flows::BUCKETS
-        },
-        Parameter {
-            name: "turn",
-            kind: Kind::Choice(&["bytes", "packet"]),
-            default: Value::Choice("bytes"),
-            description: "what a bucket may send before the next: quantum bytes, or one packet of any size (McKenney, ns-2)",
-        },
-        Parameter {
-            name: "quantum",
-            kind: Kind::OrAuto(&Kind::Integer { min: 256, max: 1_048_576 }),
-            default: Value::Auto,
-            description: "bytes that a bucket may send in a turn; what it sends beyond is taken from the next turn, and what it saves is kept while it is not empty; auto is the link's full-size packet",
-        },
-        Parameter {
-            name: "perturb",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(1_000_000) },
-            default: Value::Span(Span::ZERO),
-            description: "time between changes of the hash, which move waiting packets to their new buckets; 0 s is never",
-        },
-        flows::PERFECT_FOR_STUDY,
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset {
             name: "linux",
@@ -79,11 +62,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "ns-2.35: 40 packets whatever the link's limit says, 16 buckets, turns of one packet, refuses arrivals. It hashes the two node addresses only: flows between the same two nodes are one, others collide by numbering; here ports count and the seed decides who collides",
             values: &[
                 ("limit", Value::Amount(Amount::Packets(40.0))),
-                ("overflow", Value::Choice("refuse")),
+                ("overflow", Overflow::Refuse.value()),
                 ("depth", Value::Auto),
                 ("flows", Value::Auto),
                 ("buckets", Value::Integer(16)),
-                ("turn", Value::Choice("packet")),
+                ("turn", Turn::Packet.value()),
             ],
         },
     ],

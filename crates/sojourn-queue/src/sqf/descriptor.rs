@@ -1,8 +1,20 @@
 //! What SQF is and what can be set.
 
 use crate::flows::{self, End};
-use sojourn_core::Amount;
-use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
+use sojourn_core::registry::declare::choice;
+use sojourn_core::registry::{Descriptor, Linux, Preset, Value};
+use sojourn_core::{Amount, parameters};
+
+parameters! {
+    /// What can be set.
+    pub(super) struct Parameters {
+        limit: Amount = flows::limit_of_all(Amount::Packets(1000.0)),
+        /// which end of the queue with the most bytes pays for an overflow
+        drop: End = choice(End::Tail.value()),
+        buckets: u32 = flows::BUCKETS,
+        perfect: bool = flows::PERFECT,
+    }
+}
 
 /// What `sqf` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -13,17 +25,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Carofiglio and Muscariello 2010, On the impact of TCP and per-flow scheduling on Internet performance",
         "Guillemin and Simonian 2013, Analysis of the Shortest Queue First service discipline with two classes",
     ],
-    parameters: &[
-        flows::limit_of_all(Amount::Packets(1000.0)),
-        Parameter {
-            name: "drop",
-            kind: Kind::Choice(End::NAMES),
-            default: Value::Choice("tail"),
-            description: "which end of the queue with the most bytes pays for an overflow",
-        },
-        flows::BUCKETS,
-        flows::PERFECT,
-    ],
+    parameters: &Parameters::LIST,
     presets: &[Preset {
         name: "paper",
         summary: "a queue for each flow",

@@ -5,9 +5,8 @@ use crate::testing::flows::{Fate, FlowStep, flow_lives, live_flows, offer_flows,
 use crate::testing::{Recorder, build, drain, limit, link, params, probe};
 use crate::{Discipline, Queue};
 use proptest::prelude::*;
-use sojourn_core::Amount;
-use sojourn_core::Time;
 use sojourn_core::registry::Value;
+use sojourn_core::{Amount, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 fn sqf(preset: &str, changes: &[(&str, Value)]) -> Queue<u32> {

@@ -1,45 +1,57 @@
 //! What WRED is and what can be set.
 
-use crate::red::descriptor::{TC_BANDWIDTH, of_red as red};
-use sojourn_core::Amount;
-use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
+use crate::red::descriptor::{Ageing, AutoWeight, Measure, Rule, TC_BANDWIDTH, of_red as red};
+use sojourn_core::registry::declare::{amount, choice, flag, number};
+use sojourn_core::registry::{Descriptor, Linux, Parameter, Preset, Value, joined};
+use sojourn_core::{Amount, choices, parameters};
+
+choices! {
+    /// What a limit is for.
+    pub(super) enum LimitOf { Queue = "queue", Precedence = "precedence" }
+    /// A precedence, from the best.
+    pub(super) enum Colour { Green = "green", Yellow = "yellow", Red = "red" }
+    /// What the average of a precedence counts.
+    pub(super) enum Scope {
+        /// All packets, in one average.
+        Shared = "shared",
+        /// Its own.
+        Own = "own",
+        /// Its own and those of all better precedences.
+        Better = "better",
+        /// Its own, but it is compared together with the averages of better precedences.
+        Sum = "sum",
+    }
+}
+
+parameters! {
+    /// What RED has not, but for the thresholds.
+    pub(super) struct Own {
+        /// what the limit is for: all that waits, or the packets of each precedence, so that up to three times the limit may
+        /// wait (Linux with grio)
+        limit_of: LimitOf = choice(LimitOf::Queue.value()),
+        /// whether an arrival that finds no room enters the average and counts (Linux), or is dropped before anything else
+        /// happens (ns-2)
+        full_is_sampled: bool = flag(true),
+        /// precedence of packets whose DSCP names none: AFx1 is green, AFx2 yellow, AFx3, LE and CS1 are red (the default DP of
+        /// gred)
+        others: Colour = choice(Colour::Green.value()),
+        /// what a precedence compares with its thresholds: the average of the whole queue (WRED), of its own packets (ns-2
+        /// RIO-D, gred), of its own and all better ones (RIO, ns-2 RIO-C), or the sum of its own average and those of the
+        /// better ones that have packets (gred with grio)
+        average: Scope = choice(Scope::Shared.value()),
+    }
+}
 
 const fn threshold(name: &'static str, packets: f64, description: &'static str) -> Parameter {
-    let kind = Kind::Amount { min_packets: 0.0, whole: false };
-    Parameter { name, kind, default: Value::Amount(Amount::Packets(packets)), description }
+    amount(Amount::Packets(packets), 0.0, false).described(description).parameter(name)
 }
 
 const fn max_p(name: &'static str, probability: f64, description: &'static str) -> Parameter {
-    Parameter { name, kind: Kind::Number { min: 1e-6, max: 1.0 }, default: Value::Number(probability), description }
+    number(probability, 1e-6..=1.0).described(description).parameter(name)
 }
 
-/// Thresholds are those of the example scripts of ns-2's diffserv module.
-const PARAMETERS: &[Parameter] = &[
-    red("limit"),
-    Parameter {
-        name: "limit_of",
-        kind: Kind::Choice(&["queue", "precedence"]),
-        default: Value::Choice("queue"),
-        description: "what the limit is for: all that waits, or the packets of each precedence, so that up to three times the limit may wait (Linux with grio)",
-    },
-    Parameter {
-        name: "full_is_sampled",
-        kind: Kind::Boolean,
-        default: Value::Boolean(true),
-        description: "whether an arrival that finds no room enters the average and counts (Linux), or is dropped before anything else happens (ns-2)",
-    },
-    Parameter {
-        name: "others",
-        kind: Kind::Choice(&["green", "yellow", "red"]),
-        default: Value::Choice("green"),
-        description: "precedence of packets whose DSCP names none: AFx1 is green, AFx2 yellow, AFx3, LE and CS1 are red (the default DP of gred)",
-    },
-    Parameter {
-        name: "average",
-        kind: Kind::Choice(&["shared", "own", "better", "sum"]),
-        default: Value::Choice("shared"),
-        description: "what a precedence compares with its thresholds: the average of the whole queue (WRED), of its own packets (ns-2 RIO-D, gred), of its own and all better ones (RIO, ns-2 RIO-C), or the sum of its own average and those of the better ones that have packets (gred with grio)",
-    },
+/// Of RED what is as there, and thresholds, which are those of the example scripts of ns-2's diffserv module.
+const OF_RED: [Parameter; 21] = [
     red("unit"),
     red("mean_packet"),
     threshold("min_green", 20.0, "average at which green packets begin to be dropped"),
@@ -63,6 +75,8 @@ const PARAMETERS: &[Parameter] = &[
     red("harddrop"),
 ];
 
+static PARAMETERS: [Parameter; 1 + Own::LIST.len() + OF_RED.len()] = joined(&[&[red("limit")], &Own::LIST, &OF_RED]);
+
 /// What `wred` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "wred",
@@ -75,7 +89,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "iproute2 tc/q_gred.c and its example afcbq",
         "ns-2.35 diffserv/dsredq.cc",
     ],
-    parameters: PARAMETERS,
+    parameters: &PARAMETERS,
     presets: &[
         Preset {
             name: "ns2",
@@ -83,7 +97,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[
                 ("limit", Value::Amount(Amount::Packets(50.0))),
                 ("full_is_sampled", Value::Boolean(false)),
-                ("average", Value::Choice("better")),
+                ("average", Scope::Better.value()),
                 ("weight", Value::Number(0.002)),
             ],
         },
@@ -92,9 +106,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "sch_gred with grio, set up as in iproute2's example afcbq: one pair of thresholds, 15 and 45 KiB, for all precedences, which differ in probability and in whose packets count. As there, a limit of 60 KiB for each precedence",
             values: &[
                 ("limit", Value::Amount(Amount::Bytes(61_440.0))),
-                ("limit_of", Value::Choice("precedence")),
-                ("average", Value::Choice("sum")),
-                ("unit", Value::Choice("bytes")),
+                ("limit_of", LimitOf::Precedence.value()),
+                ("average", Scope::Sum.value()),
+                ("unit", Measure::Bytes.value()),
                 ("mean_packet", Value::Integer(1000)),
                 ("min_green", Value::Amount(Amount::Bytes(15_360.0))),
                 ("max_green", Value::Amount(Amount::Bytes(46_080.0))),
@@ -105,10 +119,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("min_red", Value::Amount(Amount::Bytes(15_360.0))),
                 ("max_red", Value::Amount(Amount::Bytes(46_080.0))),
                 ("max_p_red", Value::Number(0.06)),
-                ("auto_weight", Value::Choice("burst")),
+                ("auto_weight", AutoWeight::Burst.value()),
                 ("burst", Value::Integer(20)),
-                ("spread", Value::Choice("threshold")),
-                ("ageing", Value::Choice("table")),
+                ("spread", Rule::Threshold.value()),
+                ("ageing", Ageing::Table.value()),
                 ("bandwidth", Value::Rate(TC_BANDWIDTH)),
             ],
         },
@@ -116,7 +130,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "cisco",
             summary: "Cisco IOS, DSCP-based: minima of 32, 28 and 24 packets, maxima of 40, one in ten, a weight of 2^-9. There default traffic begins at 20 packets, the first to be dropped; here it is red. How IOS spreads drops and ages its average is not published",
             values: &[
-                ("others", Value::Choice("red")),
+                ("others", Colour::Red.value()),
                 ("min_green", Value::Amount(Amount::Packets(32.0))),
                 ("max_green", Value::Amount(Amount::Packets(40.0))),
                 ("max_p_green", Value::Number(0.1)),

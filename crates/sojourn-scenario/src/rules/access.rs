@@ -50,7 +50,7 @@ fn parameters(
 /// Cells and protection are those of a telephone line, which nobody shares.
 fn other_wire(link: &Fields, path: &str, medium: &Chosen, reporter: &mut Reporter<'_>) {
     let name = medium.params.descriptor().name;
-    let cells = link.chosen("framing").is_some_and(|chosen| Framing::new(&chosen.params).cells != Cells::None);
+    let cells = link.chosen("framing").is_some_and(|chosen| Framing::of(&chosen.params).cells != Cells::None);
     let mut warn = |key: &str, text: &str| {
         let found = format!("{text} on a medium of {name}");
         let advice = "those are of a telephone line, whose medium is dedicated; no real link has both";

@@ -77,7 +77,7 @@ fn link(link: &Fields, path: &str, scenario: &Fields, packet_bytes: u32, reporte
     policer(link, path, packet_bytes, reporter);
     remark(link, path, reporter);
     let Some(chosen) = link.chosen("queue") else { return };
-    let framing = link.chosen("framing").map(|chosen| Framing::new(&chosen.params));
+    let framing = link.chosen("framing").map(|chosen| Framing::of(&chosen.params));
     let rate = framing.map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
     let rate = link.table("shaper").and_then(|shaper| shaper.rate("rate")).map_or(rate, |shaped| slower(shaped, rate));
     let properties = LinkProperties { rate, delay: access::latency(link), packet_bytes, since: Time::ZERO };

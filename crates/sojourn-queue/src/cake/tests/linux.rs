@@ -78,7 +78,7 @@ impl Tin {
 
 impl Linux {
     fn new(plan: &'static str, kilobits: Option<u64>, limit: u64, ingress: bool, hosts: (bool, bool)) -> Linux {
-        let plan = Plan::find(plan);
+        let plan = super::plan::plan_of(plan);
         let mut random = Stream::new(1, "queue");
         random.bits();
         let whole = kilobits.map(|kilobits| kilobits * 125);

@@ -1,8 +1,14 @@
 //! The tins of each way.
 
 use super::*;
-use crate::cake::plan::{PLANS, Plan};
+use crate::cake::plan::{Diffserv, Plan};
 use crate::cake::tin::{Setting, Tin};
+use sojourn_core::registry::{Choice as _, Value, declare::FromValue as _};
+
+/// The plan that a scenario's word means.
+pub(super) fn plan_of(word: &'static str) -> &'static Plan {
+    Plan::of(Diffserv::from_value(Value::Choice(word)).expect("a word"))
+}
 
 /// The tins of DSCPs 0 to 63, eight in a word.
 fn table(plan: &Plan) -> String {
@@ -21,14 +27,14 @@ fn code_points_are_in_the_kernel_s_tins() {
         ("diffserv8", "20124222 12121212 52424242 32323232 62323232 62226262 72222222 72222222"),
     ];
     for (name, expected) in expected {
-        assert_eq!(table(Plan::find(name)), expected, "{name}");
+        assert_eq!(table(plan_of(name)), expected, "{name}");
     }
-    assert_eq!(PLANS.len(), expected.len());
+    assert_eq!(Diffserv::WORDS.len(), expected.len());
 }
 
 #[test]
 fn every_tin_has_a_rate_a_turn_and_a_name() {
-    for plan in PLANS {
+    for plan in Diffserv::WORDS.iter().map(|word| plan_of(word)) {
         assert_eq!(plan.rates(1_000_000).len(), plan.tins.len());
         assert_eq!(plan.quanta().len(), plan.tins.len());
         assert!((0..64).all(|number| usize::from(plan.tin_of(Dscp::from_number(number).unwrap())) < plan.tins.len()));
@@ -37,8 +43,8 @@ fn every_tin_has_a_rate_a_turn_and_a_name() {
 
 #[test]
 fn parts_of_the_link_are_the_kernel_s() {
-    let rates = |name| Plan::find(name).rates(125_000);
-    let quanta = |name| Plan::find(name).quanta();
+    let rates = |name| plan_of(name).rates(125_000);
+    let quanta = |name| plan_of(name).quanta();
     assert_eq!((rates("besteffort"), quanta("besteffort")), (vec![125_000], vec![65_535]));
     assert_eq!((rates("diffserv3"), quanta("diffserv3")), (vec![125_000, 7_812, 31_250], vec![1024, 64, 256]));
     assert_eq!(rates("diffserv4"), [125_000, 7_812, 62_500, 31_250]);
@@ -50,8 +56,8 @@ fn parts_of_the_link_are_the_kernel_s() {
 }
 
 /// What `tc -s qdisc` shows of each tin: bytes of a flow's turn, target and interval in microseconds.
-fn shown(name: &str, bandwidth: Option<u64>, rtt_millis: u64) -> Vec<(u32, u64, u64)> {
-    let plan = Plan::find(name);
+fn shown(name: &'static str, bandwidth: Option<u64>, rtt_millis: u64) -> Vec<(u32, u64, u64)> {
+    let plan = plan_of(name);
     let micros = |span: Span| span.as_nanos() / 1000;
     let (target, interval) = (Span::from_micros(rtt_millis * 50), Span::from_millis(rtt_millis));
     let rates: Vec<Option<u64>> = match bandwidth {
@@ -110,7 +116,7 @@ fn tins_share_by_priority_and_then_by_what_is_left() {
         sent.into_iter().map(|sent| (sent * 1000 + total / 2) / total).collect::<Vec<_>>()
     };
     fn tin(dscp: &str) -> u8 {
-        Plan::find("diffserv4").tin_of(Dscp::from_name(dscp).unwrap())
+        plan_of("diffserv4").tin_of(Dscp::from_name(dscp).unwrap())
     }
     const TIN_BYTES: [&str; 4] = ["best_effort.bytes", "bulk.bytes", "video.bytes", "voice.bytes"];
     let near = |found: Vec<u64>, expected: &[u64]| {

@@ -1,6 +1,6 @@
 //! Queue protection against RFC 9957's numbers, and what holds of every flow.
 
-use super::{BUCKETS, Bucket, MAX_SCORE, Protection, USUAL_AGING};
+use super::{BUCKETS, Bucket, MAX_SCORE, Parameters, Protection, USUAL_AGING};
 use crate::dualpi2::{DESCRIPTOR, Native};
 use crate::laws::packet_of;
 use crate::testing::{link, params};
@@ -23,7 +23,7 @@ fn at(when: u64) -> Time {
 fn protection() -> Protection {
     let changes = [("protection", Value::Choice("docsis")), ("critical_delay", Value::Span(Span::from_millis(1)))];
     let params = params(&DESCRIPTOR, "rfc", &changes);
-    Protection::new(&params, RAMP, &link(100_000), &mut Stream::new(1, "queue")).unwrap()
+    Protection::new(&Parameters::of(&params), RAMP, &link(100_000), &mut Stream::new(1, "queue")).unwrap()
 }
 
 fn packet(flow: u32, bytes: u32) -> Packet<u32> {
@@ -72,7 +72,8 @@ fn the_critical_delay_is_where_marking_is_certain() {
         (10_000, Native::Step { above: micros(1000) }, 2400),
     ] {
         let params = params(&DESCRIPTOR, "rfc", &[("protection", Value::Choice("docsis"))]);
-        let protection = Protection::new(&params, native, &link(kilobits), &mut Stream::new(1, "queue")).unwrap();
+        let protection =
+            Protection::new(&Parameters::of(&params), native, &link(kilobits), &mut Stream::new(1, "queue")).unwrap();
         assert_eq!(protection.critical_delay, micros(expected), "{kilobits} {native:?}");
     }
 }

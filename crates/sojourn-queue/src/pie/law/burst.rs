@@ -1,6 +1,6 @@
 //! The burst allowance: how long nothing is dropped when congestion begins (RFC 8033 section 4.4, RFC 8034 appendix A).
 
-use sojourn_core::registry::Params;
+use super::descriptor::{Begins, Falls, Parameters};
 use sojourn_core::{Span, Time};
 
 /// The rules of the allowance.
@@ -14,24 +14,6 @@ pub(super) struct BurstLaw {
     pub(super) hold: bool,
     /// How long calm has to last before the allowance is restored; zero means at once.
     quiet: Span,
-}
-
-/// When the allowance begins to be used up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Begins {
-    /// With the first arrival (RFC 8033, Linux, ns-3).
-    Arrival,
-    /// With the first drop (RFC 8034).
-    Drop,
-}
-
-/// What the allowance is reduced by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Falls {
-    /// The time between updates (RFC 8033).
-    Updates,
-    /// The time between departures (Linux).
-    Departures,
 }
 
 /// The state of one queue's allowance.
@@ -56,13 +38,13 @@ pub(super) enum Phase {
 }
 
 impl BurstLaw {
-    pub(super) fn new(params: &Params) -> BurstLaw {
+    pub(super) fn new(declared: &Parameters) -> BurstLaw {
         BurstLaw {
-            allowance: params.span("burst"),
-            begins: if params.choice("burst_begins") == "drop" { Begins::Drop } else { Begins::Arrival },
-            falls: if params.choice("burst_falls") == "departures" { Falls::Departures } else { Falls::Updates },
-            hold: params.boolean("hold"),
-            quiet: params.span("quiet"),
+            allowance: declared.burst,
+            begins: declared.burst_begins,
+            falls: declared.burst_falls,
+            hold: declared.hold,
+            quiet: declared.quiet,
         }
     }
 

@@ -1,9 +1,8 @@
 //! The random decision for an arrival (RFC 8033 section 4.1 `drop_early`).
 
-use super::probability::Tuning;
+use super::descriptor::{Guard, LowDelayOf, Parameters, Tuning};
 use crate::{Backlog, Packet};
 use sojourn_core::Stream;
-use sojourn_core::registry::Params;
 
 /// Below this probability and half of target nothing is dropped (RFC 8033 section 4.1).
 const LOW_PROBABILITY: f64 = 0.2;
@@ -28,26 +27,6 @@ pub(super) struct DecisionLaw {
     mark_p: f64,
 }
 
-/// The backlog that is left alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Guard {
-    /// At most the bytes of two packets (RFC 8033).
-    AtMostTwo,
-    /// Less than these (Linux).
-    BelowTwo,
-    /// At most two packets of any size (ns-3).
-    TwoPackets,
-}
-
-/// The delay that has to be low for packets to be left alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum LowDelayOf {
-    /// That of the latest update (RFC 8033).
-    Update,
-    /// That of the latest departure (Linux).
-    Departure,
-}
-
 /// An arrival that is to be decided about.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
@@ -59,24 +38,17 @@ pub(super) struct Arrival {
 }
 
 impl DecisionLaw {
-    pub(super) fn new(params: &Params, target: f64, mean_packet: f64) -> DecisionLaw {
+    pub(super) fn new(declared: &Parameters, target: f64, mean_packet: f64) -> DecisionLaw {
         DecisionLaw {
             low_delay: target / 2.0,
-            low_delay_of: match params.choice("guard_delay") {
-                "latest" => LowDelayOf::Departure,
-                _ => LowDelayOf::Update,
-            },
-            guard: match params.choice("guard") {
-                "below" => Guard::BelowTwo,
-                "packets" => Guard::TwoPackets,
-                _ => Guard::AtMostTwo,
-            },
+            low_delay_of: declared.guard_delay,
+            guard: declared.guard,
             mean_packet,
-            tuning: Tuning::new(params),
-            by_size: params.boolean("by_size"),
-            derandomize: params.boolean("derandomize"),
-            ecn: params.boolean("ecn"),
-            mark_p: params.number("mark_p"),
+            tuning: declared.tuning,
+            by_size: declared.by_size,
+            derandomize: declared.derandomize,
+            ecn: declared.ecn,
+            mark_p: declared.mark_p,
         }
     }
 
@@ -90,9 +62,9 @@ impl DecisionLaw {
     #[inline]
     fn is_guarded(&self, backlog: Backlog) -> bool {
         match self.guard {
-            Guard::AtMostTwo => backlog.bytes as f64 <= 2.0 * self.mean_packet,
-            Guard::BelowTwo => (backlog.bytes as f64) < 2.0 * self.mean_packet,
-            Guard::TwoPackets => backlog.packets <= 2,
+            Guard::AtMost => backlog.bytes as f64 <= 2.0 * self.mean_packet,
+            Guard::Below => (backlog.bytes as f64) < 2.0 * self.mean_packet,
+            Guard::Packets => backlog.packets <= 2,
         }
     }
 

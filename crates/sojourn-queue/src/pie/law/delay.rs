@@ -1,8 +1,8 @@
 //! The queueing delay: three ways to measure it (RFC 8033 sections 4.3 and 5.2, RFC 8034 section 4.2).
 
+use super::descriptor::{Parameters, Source};
 use super::rate::RateEstimator;
 use crate::{Backlog, LinkProperties, Packet};
-use sojourn_core::registry::Params;
 use sojourn_core::{Span, Time};
 
 /// How the delay is measured.
@@ -25,11 +25,11 @@ pub(super) struct Delay {
 }
 
 impl Estimator {
-    pub(super) fn new(params: &Params, link: &LinkProperties) -> Estimator {
-        match params.choice("estimator") {
-            "departure-rate" => Estimator::DepartureRate { weight: params.number("rate_weight") },
-            "link-rate" => Estimator::LinkRate(link.rate.bytes_per_second()),
-            _ => Estimator::Timestamp,
+    pub(super) fn new(declared: &Parameters, link: &LinkProperties) -> Estimator {
+        match declared.estimator {
+            Source::DepartureRate => Estimator::DepartureRate { weight: declared.rate_weight },
+            Source::LinkRate => Estimator::LinkRate(link.rate.bytes_per_second()),
+            Source::Timestamp => Estimator::Timestamp,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! How an update moves the drop probability (RFC 8033 section 4.2 `calculate_drop_prob`, RFC 8034 appendix A).
 
 use super::decision::PROB_LOW;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use super::descriptor::{Parameters, Tuning};
+use sojourn_core::Span;
+use sojourn_core::registry::ParameterError;
 
 /// From this probability on one step adds no more than [`CAPPED_STEP`] (RFC 8033 section 5.5).
 const CAPPED_FROM: f64 = 0.1;
@@ -27,13 +29,6 @@ pub(super) struct ProbabilityLaw {
     decay_with_backlog: bool,
 }
 
-/// How a step depends on the probability it starts from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Tuning {
-    Rfc8033,
-    Rfc8034,
-}
-
 /// The delays of two updates, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delays {
@@ -42,10 +37,6 @@ pub(super) struct Delays {
 }
 
 impl Tuning {
-    pub(super) fn new(params: &Params) -> Tuning {
-        if params.choice("tuning") == "rfc8034" { Tuning::Rfc8034 } else { Tuning::Rfc8033 }
-    }
-
     /// What a step is multiplied by, at probability `p`.
     fn scale(self, p: f64) -> f64 {
         const STEPS: [(f64, f64); 6] = [
@@ -77,35 +68,29 @@ impl Tuning {
 }
 
 impl ProbabilityLaw {
-    /// The law that `params` describe, for packets of `mean_packet` bytes.
+    /// The law that is `declared`, for packets of `mean_packet` bytes.
     ///
     /// # Errors
     /// An alpha of zero.
-    pub(super) fn new(params: &Params, mean_packet: f64) -> Result<ProbabilityLaw, ParameterError> {
-        let (alpha, beta) = (params.number("alpha"), params.number("beta"));
+    pub(super) fn new(declared: &Parameters, mean_packet: f64) -> Result<ProbabilityLaw, ParameterError> {
+        let (alpha, beta) = (declared.alpha, declared.beta);
         if alpha == 0.0 {
             let rule = "above 0: it alone draws the delay to the target; beta only resists changes";
             return Err(ParameterError::new("alpha", rule));
         }
-        let target = params.span("target").as_secs_f64();
-        let tuning = Tuning::new(params);
+        let target = declared.target.as_secs_f64();
+        let tuning = declared.tuning;
         Ok(ProbabilityLaw {
             target,
             alpha,
             beta,
             tuning,
             max_p: tuning.max_p(mean_packet),
-            cap: params.boolean("cap"),
-            boost_above: match params.get("boost_above") {
-                Value::Span(span) => span.as_secs_f64(),
-                _ => f64::INFINITY,
-            },
-            decay: params.number("decay"),
-            decay_below: match params.get("decay_below") {
-                Value::Span(span) => span.as_secs_f64(),
-                _ => target / 2.0,
-            },
-            decay_with_backlog: params.boolean("decay_with_backlog"),
+            cap: declared.cap,
+            boost_above: declared.boost_above.map_or(f64::INFINITY, Span::as_secs_f64),
+            decay: declared.decay,
+            decay_below: declared.decay_below.map_or(target / 2.0, Span::as_secs_f64),
+            decay_with_backlog: declared.decay_with_backlog,
         })
     }
 

@@ -5,9 +5,10 @@ use super::*;
 use crate::pie::DESCRIPTOR;
 use crate::testing::{link, packet, params};
 use proptest::prelude::*;
+use sojourn_core::registry::Value;
 
 fn law(preset: &str, changes: &[(&str, Value)]) -> PieLaw {
-    PieLaw::new(&params(&DESCRIPTOR, preset, changes), &link(10_000)).unwrap()
+    PieLaw::new(&Parameters::of(&params(&DESCRIPTOR, preset, changes)), &link(10_000)).unwrap()
 }
 
 /// A controller at probability `p` whose last update found `old` milliseconds and whose latest packet waited `delay`.
