@@ -18,7 +18,7 @@ pub(crate) fn long_target(params: &Params) -> Option<Advice> {
     let most = Span::from_millis(100);
     let text =
         "RFC 6817 allows at most 100 ms: with more, calls and games suffer, and buffers that hold less never signal";
-    (params.span("target") > most).then(|| Advice::new("target", text))
+    (params.read::<Span>("target") > most).then(|| Advice::new("target", text))
 }
 
 /// What a mark leaves, where it is not what a loss leaves.

@@ -83,7 +83,7 @@ fn lead(
     // In whole segments a step is gathered over several acknowledgements; what Illinois gathered at its least alpha, 38/128,
     // may count at its largest, 10.
     let whole = descriptor.parameters.iter().any(|parameter| parameter.name == "arithmetic")
-        && params.choice("arithmetic") != "fractions";
+        && params.read::<&str>("arithmetic") != "fractions";
     let step = match (whole, descriptor.name) {
         (false, _) => 0.0,
         (true, "illinois") => 34.0,

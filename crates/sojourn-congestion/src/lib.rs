@@ -476,7 +476,7 @@ mod tests {
                 // Below one segment only where a floor of less was asked for.
                 let params = params(descriptor, name, &[]);
                 let floor = params.iter().find(|(parameter, _)| parameter.name == "min_window");
-                let floor = floor.map_or(1.0, |(_, _)| params.number("min_window").min(1.0));
+                let floor = floor.map_or(1.0, |(_, _)| params.read::<f64>("min_window").min(1.0));
                 assert!(script.window() >= floor, "{} {name}", descriptor.name);
             }
         }

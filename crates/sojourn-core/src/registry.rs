@@ -252,18 +252,36 @@ pub const fn joined<T: Copy, const N: usize>(parts: &[&[T]]) -> [T; N] {
     all
 }
 
+/// `list` with other defaults, for descriptors that share parameters.
+///
+/// # Panics
+/// While compiling, where no parameter is called so.
+pub const fn with_defaults<const N: usize>(mut list: [Parameter; N], defaults: &[(&str, Value)]) -> [Parameter; N] {
+    let mut index = 0;
+    while index < defaults.len() {
+        list[place_of(&list, defaults[index].0)].default = defaults[index].1;
+        index += 1;
+    }
+    list
+}
+
 impl Parameter {
     /// The one of `list` that is called `name`.
     ///
     /// # Panics
     /// While compiling, where there is none.
     pub const fn of(list: &[Parameter], name: &str) -> Parameter {
-        let mut index = 0;
-        while !is_same(list[index].name, name) {
-            index += 1;
-        }
-        list[index]
+        list[place_of(list, name)]
     }
+}
+
+/// The place in `list` of what is called `name`.
+const fn place_of(list: &[Parameter], name: &str) -> usize {
+    let mut index = 0;
+    while !is_same(list[index].name, name) {
+        index += 1;
+    }
+    index
 }
 
 const fn is_same(a: &str, b: &str) -> bool {
@@ -392,48 +410,6 @@ impl Params {
         panic!("{}.{name} holds {:?}, which its reader does not expect", self.descriptor.name, self.get(name))
     }
 
-    /// The length of time `name`; panics on another kind, as all getters below.
-    pub fn span(&self, name: &str) -> Span {
-        let Value::Span(span) = self.get(name) else { self.mismatch(name) };
-        span
-    }
-
-    /// The rate `name`.
-    pub fn rate(&self, name: &str) -> Rate {
-        let Value::Rate(rate) = self.get(name) else { self.mismatch(name) };
-        rate
-    }
-
-    /// The amount `name`.
-    pub fn amount(&self, name: &str) -> Amount {
-        let Value::Amount(amount) = self.get(name) else { self.mismatch(name) };
-        amount
-    }
-
-    /// The number `name`.
-    pub fn number(&self, name: &str) -> f64 {
-        let Value::Number(number) = self.get(name) else { self.mismatch(name) };
-        number
-    }
-
-    /// The whole number `name`.
-    pub fn integer(&self, name: &str) -> u64 {
-        let Value::Integer(integer) = self.get(name) else { self.mismatch(name) };
-        integer
-    }
-
-    /// The flag `name`.
-    pub fn boolean(&self, name: &str) -> bool {
-        let Value::Boolean(boolean) = self.get(name) else { self.mismatch(name) };
-        boolean
-    }
-
-    /// The word `name`.
-    pub fn choice(&self, name: &str) -> &'static str {
-        let Value::Choice(choice) = self.get(name) else { self.mismatch(name) };
-        choice
-    }
-
     /// Whether `name` was left to the algorithm.
     pub fn is_auto(&self, name: &str) -> bool {
         self.get(name) == Value::Auto
@@ -480,10 +456,10 @@ mod tests {
     #[test]
     fn presets_override_defaults_and_users_override_presets() {
         let mut params = Params::new(&RED, RED.preset("marking"));
-        assert!(params.boolean("ecn"));
-        assert_eq!(params.amount("limit"), Amount::Packets(100.0));
+        assert!(params.read::<bool>("ecn"));
+        assert_eq!(params.read::<Amount>("limit"), Amount::Packets(100.0));
         params.set("ecn", Value::Boolean(false));
-        assert!(!params.boolean("ecn"));
+        assert!(!params.read::<bool>("ecn"));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) fn controlled_flows(params: &Params, link: &LinkProperties, of_contro
 /// A target that a packet's own transmission exceeds.
 pub(crate) fn short_target(params: &Params, link: &LinkProperties) -> Option<Advice> {
     let packet = packet_time(link);
-    (params.span("target") < packet).then(|| {
+    (params.read::<Span>("target") < packet).then(|| {
         let text = format!(
             "a full-size packet alone takes {packet} at this rate: whoever waits for one is above target, and flows are \
              slowed down that hardly queue; usual on slow links is at least the time of one packet"
@@ -54,8 +54,8 @@ pub(crate) fn short_target(params: &Params, link: &LinkProperties) -> Option<Adv
 
 /// A target that is no small part of the interval.
 pub(crate) fn long_target(params: &Params) -> Option<Advice> {
-    let interval = params.span("interval");
-    (params.span("target") * 2 > interval).then(|| {
+    let interval = params.read::<Span>("interval");
+    (params.read::<Span>("target") * 2 > interval).then(|| {
         let text = format!(
             "more than half of interval ({interval}): the standing queue costs about as much delay as the round trip that \
              interval stands for, for little more throughput; usual are 5 to 10 % of it"
@@ -66,7 +66,7 @@ pub(crate) fn long_target(params: &Params) -> Option<Advice> {
 
 /// A buffer that overflows before the delay can reach the target.
 pub(crate) fn limit_below_target(params: &Params, link: &LinkProperties) -> Option<Advice> {
-    let (limit, target) = (time_of(params.amount("limit"), link), params.span("target"));
+    let (limit, target) = (time_of(params.read::<Amount>("limit"), link), params.read::<Span>("target"));
     (limit < target).then(|| {
         let text = format!(
             "the buffer is full after {limit} at this rate, before the delay reaches target ({target}): it overflows, and \
@@ -78,8 +78,8 @@ pub(crate) fn limit_below_target(params: &Params, link: &LinkProperties) -> Opti
 
 /// A controller that looks away for longer than it allows packets to wait.
 pub(crate) fn slow_updates(params: &Params) -> Option<Advice> {
-    let target = params.span("target");
-    (params.span("update") > target * 2).then(|| {
+    let target = params.read::<Span>("target");
+    (params.read::<Span>("update") > target * 2).then(|| {
         let text = format!(
             "more than twice target ({target}): queues come and go unseen between two updates; usual is an update about once \
              in target"
@@ -105,9 +105,9 @@ pub(crate) fn small_quantum(params: &Params, link: &LinkProperties) -> Option<Ad
 /// So few buckets that already ten flows are likely to share one. `name` is the parameter that counts them.
 pub(crate) fn few_buckets(params: &Params, name: &'static str) -> Option<Advice> {
     const FLOWS: u32 = 10;
-    let buckets = params.integer(name) as f64;
+    let buckets = params.read::<u64>(name) as f64;
     let apart: f64 = (0..FLOWS).map(|flow| (1.0 - f64::from(flow) / buckets).max(0.0)).product();
-    (apart < 0.5 && !params.boolean("perfect")).then(|| {
+    (apart < 0.5 && !params.read::<bool>("perfect")).then(|| {
         let percent = ((1.0 - apart) * 100.0) as u32;
         let text = format!(
             "of {FLOWS} flows at least two share a bucket, and half a share each, in {percent} % of all runs, and for the whole \
@@ -119,7 +119,7 @@ pub(crate) fn few_buckets(params: &Params, name: &'static str) -> Option<Advice>
 
 /// A buffer without a controller that is so large that packets are given up in it. Small ones are for the study to judge.
 pub(crate) fn plain_buffer(params: &Params, link: &LinkProperties) -> Option<Advice> {
-    let time = time_of(params.amount("limit"), link);
+    let time = time_of(params.read::<Amount>("limit"), link);
     (time > TIMEOUT).then(|| {
         let text = format!(
             "{time} at this rate: packets are taken for lost and sent again while they still wait (a first timeout is 1 s, \

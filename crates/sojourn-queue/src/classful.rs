@@ -357,7 +357,7 @@ fn own_limit(params: &Params, link: &LinkProperties) -> Option<Limit> {
 
 /// The [`WEIGHT`] of each class.
 pub(crate) fn weights(params: &Params) -> impl Iterator<Item = u64> {
-    params.classes.iter().map(|class| class.params.integer("weight"))
+    params.classes.iter().map(|class| class.params.read::<u64>("weight"))
 }
 
 /// Implements `Discipline` by the [`Classful`] in the first field.

@@ -80,7 +80,7 @@ pub trait Discipline<B> {
     where
         Self: Sized,
     {
-        params.descriptor().parameter("ecn").is_some_and(|_| params.boolean("ecn"))
+        params.descriptor().parameter("ecn").is_some_and(|_| params.read::<bool>("ecn"))
     }
 
     /// Shows the state of the controller, as (name, value) pairs with the unit in the name: the same names every time,

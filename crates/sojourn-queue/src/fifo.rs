@@ -114,7 +114,7 @@ impl Limit {
     /// # Errors
     /// A limit in bytes or time that no full-size packet fits into.
     pub fn of(params: &Params, name: &'static str, link: &LinkProperties) -> Result<Limit, ParameterError> {
-        Limit::new(params.amount(name), link).for_full_packets(name, link)
+        Limit::new(params.read::<Amount>(name), link).for_full_packets(name, link)
     }
 
     /// The same limit, if a full-size packet of `link` fits; `name` is the parameter that it is of.

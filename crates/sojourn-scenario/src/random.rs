@@ -4,7 +4,7 @@
 use crate::format::{Family, Form, Key, LONGEST, MAX_FLOWS, Part, Presence, SCENARIO, Section, Select};
 use crate::write::{self, Written};
 use crate::{Base, Scenario};
-use sojourn_core::registry::{Descriptor, Kind};
+use sojourn_core::registry::{Choice as _, Descriptor, Kind};
 use sojourn_core::{Rate, Span, Stream};
 use sojourn_media::Setup;
 use sojourn_media::wifi::{Air, Standard};
@@ -39,8 +39,8 @@ fn shared(random: &mut Stream) -> Shared {
 /// Any air.
 fn air(random: &mut Stream) -> Air {
     let mut pick = |count: usize| (random.uniform() * count as f64) as usize;
-    let name = Standard::NAMES[pick(Standard::NAMES.len())];
-    Air { width_mhz: if name == "802.11ac" { [20, 40, 80][pick(3)] } else { 20 }, ..Air::plain(Standard::named(name)) }
+    let standard = Standard::ALL[pick(Standard::ALL.len())];
+    Air { width_mhz: if standard == Standard::Ac { [20, 40, 80][pick(3)] } else { 20 }, ..Air::plain(standard) }
 }
 
 /// The first of the texts that follow which is a valid scenario.
@@ -136,7 +136,7 @@ impl Writer<'_> {
                 let medium = match shared {
                     Shared::Wifi(air) => vec![
                         ("kind", Written::Text("wifi".to_owned())),
-                        ("standard", Written::Text(air.standard.name().to_owned())),
+                        ("standard", Written::Text(air.standard.word().to_owned())),
                         ("width", Written::Text(format!("{} MHz", air.width_mhz))),
                         ("edca", Written::Boolean(self.random.chance(0.5))),
                     ],

@@ -31,13 +31,13 @@ fn a_small_file_gets_all_defaults() {
     assert_eq!(group.title, None);
     assert_eq!(group.start, Moments::At(vec![Span::ZERO]));
     assert_eq!(group.traffic, Traffic::Bulk { size_bytes: None });
-    assert!(group.transport.boolean("sack"), "the preset rfc");
+    assert!(group.transport.read::<bool>("sack"), "the preset rfc");
 }
 
 #[test]
 fn a_control_takes_the_preset_of_its_transport_unless_it_has_its_own() {
     let count =
-        |overrides: &[&str]| parse(SMALL, overrides).groups[0].control.clone().expect("it has one").choice("count");
+        |overrides: &[&str]| parse(SMALL, overrides).groups[0].control.clone().expect("it has one").read::<&str>("count");
     assert_eq!(count(&[]), "segments");
     assert_eq!(count(&["group.tcp.transport=ns2"]), "acks");
     assert_eq!(count(&["group.tcp.transport={preset = 'ns2', sack = true}"]), "acks");
@@ -48,12 +48,12 @@ fn a_control_takes_the_preset_of_its_transport_unless_it_has_its_own() {
 #[test]
 fn parameters_go_over_presets_and_presets_over_defaults() {
     let queue = |value: &str| parse(SMALL, &[&format!("bottleneck.queue={value}")]).bottleneck.queue;
-    let limit = |value: &str| queue(value).amount("limit");
+    let limit = |value: &str| queue(value).read::<Amount>("limit");
     assert_eq!(limit("droptail"), Amount::Packets(1000.0));
     assert_eq!(limit("{preset = 'ns2'}"), Amount::Packets(50.0));
     assert_eq!(limit("{preset = 'ns2', limit = '64 KiB'}"), Amount::Bytes(65536.0));
     assert_eq!(limit("{limit = '20 ms'}"), Amount::Time(Span::from_millis(20)));
-    assert_eq!(queue("{preset = 'ns2', limit = '64 KiB'}").integer("reserve"), 1);
+    assert_eq!(queue("{preset = 'ns2', limit = '64 KiB'}").read::<u64>("reserve"), 1);
 }
 
 #[test]
@@ -243,16 +243,16 @@ fn classes_hold_queues_and_know_their_packets() {
     let groups: Vec<_> = mine.members.groups.iter().map(|group| (group.name.as_str(), group.flows.clone())).collect();
     assert_eq!(groups, [("b", 3..4), ("c", 4..6)], "flows are numbered in the order of the file");
     assert!(!voice.members.is_rest() && !mine.members.is_rest() && rest.members.is_rest());
-    assert_eq!([voice, mine, rest].map(|class| class.params.integer("weight")), [1, 3, 1]);
+    assert_eq!([voice, mine, rest].map(|class| class.params.read::<u64>("weight")), [1, 3, 1]);
     assert_eq!([voice, mine, rest].map(|class| class.queue.descriptor().name), ["droptail", "early", "droptail"]);
     assert_eq!(mine.queue.child.as_ref().map(|child| child.descriptor().name), Some("codel"));
 
     let changed =
         classes(&["group.a.flows=1", "bottleneck.queue.class.mine.weight=9", "bottleneck.queue.class.0.queue=sfq"]);
     assert_eq!(changed[1].members.groups[1].flows, 2..4, "after overrides");
-    assert_eq!((changed[1].params.integer("weight"), changed[0].queue.descriptor().name), (9, "sfq"));
+    assert_eq!((changed[1].params.read::<u64>("weight"), changed[0].queue.descriptor().name), (9, "sfq"));
     let changed = classes(&["bottleneck.queue.class.mine.queue.child.target=20ms"]);
-    assert_eq!(changed[1].queue.child.as_ref().map(|child| child.span("target")), Some(Span::from_millis(20)));
+    assert_eq!(changed[1].queue.child.as_ref().map(|child| child.read::<Span>("target")), Some(Span::from_millis(20)));
 }
 
 /// A bare word chooses another discipline for the same buffer; a table is all that there is then.
@@ -261,7 +261,7 @@ fn another_discipline_keeps_the_limit_of_the_buffer() {
     let text = "duration = '1 s'\n[bottleneck]\nrate = '10 Mbit/s'\nqueue = { kind = 'red', preset = 'ns2', limit = '500 packets' }\n\
         [[group]]\nname = 'tcp'\ncontrol = 'newreno'\nrtt = '50 ms'";
     let queue = |overrides: &[&str]| parse(text, overrides).bottleneck.queue;
-    let limit = |overrides: &[&str]| queue(overrides).amount("limit");
+    let limit = |overrides: &[&str]| queue(overrides).read::<Amount>("limit");
     assert_eq!(limit(&["bottleneck.queue=droptail"]), Amount::Packets(500.0));
     assert_eq!(limit(&["bottleneck.queue=codel", "bottleneck.queue.limit=7 packets"]), Amount::Packets(7.0));
     assert_eq!(limit(&["bottleneck.queue={ kind = 'droptail' }"]), Amount::Packets(1000.0), "the default");

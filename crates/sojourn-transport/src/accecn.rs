@@ -9,17 +9,20 @@ mod counts;
 pub(crate) use counts::{Counts, Decoder};
 
 use crate::segment::EcnFlags;
+use sojourn_core::choices;
 
-/// What an end can do with marks, or both agree to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Ability {
-    /// Nothing: no ECN.
-    #[default]
-    Nothing,
-    /// Echo them until the sender has reduced its window (RFC 3168).
-    Classic,
-    /// Count them (RFC 9768).
-    Counts,
+choices! {
+    /// What an end can do with marks, or both agree to.
+    #[derive(Default)]
+    pub enum Ability {
+        /// Count them (RFC 9768).
+        Counts = "accecn",
+        /// Echo them until the sender has reduced its window (RFC 3168).
+        Classic = "classic",
+        /// Nothing: no ECN.
+        #[default]
+        Nothing = "none",
+    }
 }
 
 impl Ability {

@@ -85,7 +85,9 @@ pub trait FromValue: Sized {
 
 /// Words of a [`Kind::Choice`] as an enum; [`choices!`](crate::choices) implements it.
 pub trait Choice: FromValue + 'static {
-    /// All words, in the order of the documentation.
+    /// All of them, in the order of the documentation.
+    const ALL: &'static [Self];
+    /// Their words.
     const WORDS: &'static [&'static str];
 }
 
@@ -276,13 +278,19 @@ macro_rules! choices {
         }
 
         impl $name {
+            /// Its word.
+            $visibility const fn word(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+
             /// As a default or in a preset.
             $visibility const fn value(self) -> $crate::registry::Value {
-                $crate::registry::Value::Choice(match self { $($name::$variant => $word),+ })
+                $crate::registry::Value::Choice(self.word())
             }
         }
 
         impl $crate::registry::Choice for $name {
+            const ALL: &'static [$name] = &[$($name::$variant),+];
             const WORDS: &'static [&'static str] = &[$($word),+];
         }
 

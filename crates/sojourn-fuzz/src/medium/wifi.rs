@@ -3,11 +3,12 @@
 use super::life;
 use crate::tape::Tape;
 use sojourn_core::Span;
+use sojourn_core::registry::Choice as _;
 use sojourn_media::wifi::{AfterCollision, Air, MAX_STREAMS, Quality, Scheduler, Setup, Standard, Station};
 use sojourn_media::{self as media, MAX_STATIONS};
 
 fn setup(tape: &mut Tape<'_>) -> Setup {
-    let standard = Standard::named(tape.one_of(&Standard::NAMES));
+    let standard = tape.one_of(Standard::ALL);
     let widths: &[u32] = match standard {
         Standard::Ac => &[20, 40, 80],
         Standard::N => &[20, 40],

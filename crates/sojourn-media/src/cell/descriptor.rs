@@ -2,8 +2,128 @@
 
 use super::phy::{Duplex, Phy, Radio};
 use super::setup::{Recovery, Scheduler, Setup, Uplink};
-use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::declare::{choice, integer, integer_in, number, or_auto, rate_or_auto, span, word};
+use sojourn_core::registry::{
+    Descriptor, Linux, Parameter, ParameterError, Params, Preset, Value, joined, with_defaults,
+};
+use sojourn_core::{Rate, Span, choices, parameters};
+
+/// Most resource blocks of a channel.
+const MAX_BLOCKS: u64 = 273;
+const SECOND: Span = Span::from_secs(1);
+const SLOT: Span = Span::from_micros(500);
+
+choices! {
+    /// Who gets resource blocks.
+    enum Turns { Fair = "pf", RoundRobin = "rr" }
+    /// How stations come to send.
+    enum Grants { Requested = "requested", Prescheduled = "prescheduled" }
+    /// Widths of a channel of LTE.
+    enum LteWidth {
+        Mhz1_4 = "1.4 MHz",
+        Mhz3 = "3 MHz",
+        Mhz5 = "5 MHz",
+        Mhz10 = "10 MHz",
+        Mhz15 = "15 MHz",
+        Mhz20 = "20 MHz",
+    }
+    /// Widths of a channel of 5G.
+    enum NrWidth { Mhz10 = "10 MHz", Mhz20 = "20 MHz", Mhz40 = "40 MHz", Mhz100 = "100 MHz" }
+    /// Spacings of subcarriers.
+    enum Spacing { Khz15 = "15 kHz", Khz30 = "30 kHz" }
+    /// The highest modulation.
+    enum Modulation { Qam64 = "64qam", Qam256 = "256qam" }
+}
+
+parameters! {
+    /// What can be set of both kinds of cell; the defaults are those of LTE.
+    struct Common {
+        /// resource blocks that data may use; auto: all of the bandwidth
+        blocks: Option<u32> = or_auto(&integer_in(6..=MAX_BLOCKS)),
+        /// who gets resource blocks: pf, whoever has the best channel compared with what it got so far (proportional fair);
+        /// rr, all alike in each slot (round robin)
+        scheduler: Turns = choice(Turns::Fair.value()),
+        /// over how long proportional fair averages what a station got
+        window: Span = span(Span::from_millis(100), Span::from_millis(2)..=Span::from_secs(100)),
+        /// probability that a transport block is lost; where the channel fades, the link adaptation aims at it for first
+        /// transmissions
+        bler: f64 = number(0.1, 0.0..=0.5),
+        /// from the transmission of a block to its next one
+        harq: Span = span(Span::from_millis(8), SLOT..=SECOND),
+        /// how often a block is sent before RLC has to help
+        tries: u32 = integer(4, 1..=16),
+        /// HARQ processes: blocks of a station and direction on their way at once
+        processes: usize = integer(8, 1..=64),
+        /// what follows the last try: am, the block is sent anew (acknowledged mode); um, its packets are lost
+        /// (unacknowledged)
+        rlc: Recovery = choice(Recovery::Again.value()),
+        /// how long the receiver waits after the last try before it reports or gives up a block (t-Reordering)
+        reordering: Span = span(Span::from_millis(50), SLOT..=SECOND),
+        /// coding and decoding at both ends, from the end of a block to the delivery of its packets
+        processing: Span = span(Span::from_millis(2), Span::ZERO..=SECOND),
+        /// how stations come to send: requested, after a scheduling request and reports of what waits; prescheduled, whenever
+        /// something waits
+        uplink: Grants = choice(Grants::Requested.value()),
+        /// between two chances of a station for a scheduling request
+        sr_period: Span = span(Span::from_millis(10), SLOT..=SECOND),
+        /// from a request, or a report of what waits, to the data that it lets go
+        grant: Span = span(Span::from_millis(8), SLOT..=SECOND),
+        /// bytes that a scheduling request lets go, since it does not say how much waits
+        first_grant: u64 = integer(100, 10..=1_000_000),
+        /// between two reports of a station's CQI
+        report: Span = span(Span::from_millis(5), SLOT..=SECOND),
+        /// from the measurement of a CQI to the first block by it
+        report_delay: Span = span(Span::from_millis(6), Span::ZERO..=SECOND),
+        /// frequency of the carrier, by which a moving station's channel fades
+        carrier_ghz: f64 = number(1.8, 0.1..=100.0),
+        /// antennas of a receiver: each has fading of its own, so that with more of them a moving station's channel varies
+        /// less
+        antennas: u32 = integer(2, 1..=8),
+        /// what disciplines take for the rate, and limits in time are reckoned with; auto: what the station, for the base
+        /// station the first one, gets down where it is alone
+        nominal: Option<Rate> = rate_or_auto(),
+    }
+}
+
+parameters! {
+    /// What can be set of a cell of LTE beside that.
+    struct Lte {
+        /// width of the channel in each direction: 6, 15, 25, 50, 75 or 100 resource blocks
+        bandwidth: LteWidth = choice(LteWidth::Mhz10.value()),
+    }
+}
+
+parameters! {
+    /// What can be set of a cell of 5G beside that.
+    struct Nr {
+        /// width of the channel: 52, 106 or 216 resource blocks with 15 kHz, and 24, 51, 106 or 273 with 30 kHz
+        bandwidth: NrWidth = choice(NrWidth::Mhz100.value()),
+        /// spacing of the subcarriers: slots of 1 ms or 0.5 ms
+        spacing: Spacing = choice(Spacing::Khz30.value()),
+        /// fdd, a frequency for each direction; or a pattern of slots on one: D down, U up, S 10 of 14 symbols down
+        duplex: &'static str = word("DDDSU", &["fdd", "DDDSU", "DDSU", "DDDDDDDSUU"]),
+        /// the highest modulation, and so the table that a CQI points into
+        modulation: Modulation = choice(Modulation::Qam256.value()),
+    }
+}
+
+/// What of [`Common`] is otherwise where there is no file to say so.
+const COMMON_OF_NR: [Parameter; Common::LIST.len()] = with_defaults(
+    Common::LIST,
+    &[
+        ("harq", Value::Span(Span::from_millis(4))),
+        ("processes", Value::Integer(16)),
+        ("processing", Value::Span(Span::from_millis(1))),
+        ("sr_period", Value::Span(Span::from_millis(5))),
+        ("grant", Value::Span(Span::from_millis(4))),
+        ("carrier_ghz", Value::Number(3.5)),
+        ("antennas", Value::Integer(4)),
+    ],
+);
+
+static OF_LTE: [Parameter; Lte::LIST.len() + Common::LIST.len()] = joined(&[&Lte::LIST, &Common::LIST]);
+
+static OF_NR: [Parameter; Nr::LIST.len() + Common::LIST.len()] = joined(&[&Nr::LIST, &COMMON_OF_NR]);
 
 /// What `lte` is and what can be set.
 pub static LTE: Descriptor = Descriptor {
@@ -15,33 +135,7 @@ pub static LTE: Descriptor = Descriptor {
         "Piro et al., An LTE module for the ns-3 network simulator, SIMUTools 2011 (SNR to CQI)",
         "Blanquez-Casado et al., eOLLA, EURASIP JWCN 2016:20 (outer-loop link adaptation)",
     ],
-    parameters: &[
-        Parameter {
-            name: "bandwidth",
-            kind: Kind::Choice(&["1.4 MHz", "3 MHz", "5 MHz", "10 MHz", "15 MHz", "20 MHz"]),
-            default: Value::Choice("10 MHz"),
-            description: "width of the channel in each direction: 6, 15, 25, 50, 75 or 100 resource blocks",
-        },
-        BLOCKS,
-        SCHEDULER,
-        WINDOW,
-        BLER,
-        Parameter { default: Value::Span(Span::from_millis(8)), ..HARQ },
-        TRIES,
-        Parameter { default: Value::Integer(8), ..PROCESSES },
-        RLC,
-        REORDERING,
-        Parameter { default: Value::Span(Span::from_millis(2)), ..PROCESSING },
-        UPLINK,
-        Parameter { default: Value::Span(Span::from_millis(10)), ..SR_PERIOD },
-        Parameter { default: Value::Span(Span::from_millis(8)), ..GRANT },
-        FIRST_GRANT,
-        REPORT,
-        REPORT_DELAY,
-        Parameter { default: Value::Number(1.8), ..CARRIER },
-        Parameter { default: Value::Integer(2), ..ANTENNAS },
-        NOMINAL,
-    ],
+    parameters: &OF_LTE,
     presets: &[
         Preset {
             name: "lte-10mhz",
@@ -51,12 +145,12 @@ pub static LTE: Descriptor = Descriptor {
         Preset {
             name: "lte-20mhz",
             summary: "the same with 20 MHz",
-            values: &[("bandwidth", Value::Choice("20 MHz"))],
+            values: &[("bandwidth", LteWidth::Mhz20.value())],
         },
         Preset {
             name: "prescheduled",
             summary: "stations need not ask for the uplink, as in a cell with little traffic",
-            values: &[("uplink", Value::Choice("prescheduled"))],
+            values: &[("uplink", Grants::Prescheduled.value())],
         },
         Preset {
             name: "ns3",
@@ -64,8 +158,8 @@ pub static LTE: Descriptor = Descriptor {
             values: &[
                 ("window", Value::Span(Span::from_millis(99))),
                 ("bler", Value::Number(0.0)),
-                ("rlc", Value::Choice("um")),
-                ("uplink", Value::Choice("prescheduled")),
+                ("rlc", Recovery::Nothing.value()),
+                ("uplink", Grants::Prescheduled.value()),
             ],
         },
     ],
@@ -80,59 +174,15 @@ pub static NR: Descriptor = Descriptor {
     sources: &[
         "3GPP TS 38.214 (CQI, transport blocks), TS 38.101-1 (resource blocks), TS 38.321 (HARQ, scheduling requests)",
     ],
-    parameters: &[
-        Parameter {
-            name: "bandwidth",
-            kind: Kind::Choice(&["10 MHz", "20 MHz", "40 MHz", "100 MHz"]),
-            default: Value::Choice("100 MHz"),
-            description: "width of the channel: 52, 106 or 216 resource blocks with 15 kHz, and 24, 51, 106 or 273 with 30 kHz",
-        },
-        Parameter {
-            name: "spacing",
-            kind: Kind::Choice(&["15 kHz", "30 kHz"]),
-            default: Value::Choice("30 kHz"),
-            description: "spacing of the subcarriers: slots of 1 ms or 0.5 ms",
-        },
-        Parameter {
-            name: "duplex",
-            kind: Kind::Choice(&DUPLEX),
-            default: Value::Choice("DDDSU"),
-            description: "fdd, a frequency for each direction; or a pattern of slots on one: D down, U up, S 10 of 14 symbols down",
-        },
-        Parameter {
-            name: "modulation",
-            kind: Kind::Choice(&["64qam", "256qam"]),
-            default: Value::Choice("256qam"),
-            description: "the highest modulation, and so the table that a CQI points into",
-        },
-        BLOCKS,
-        SCHEDULER,
-        WINDOW,
-        BLER,
-        Parameter { default: Value::Span(Span::from_millis(4)), ..HARQ },
-        TRIES,
-        Parameter { default: Value::Integer(16), ..PROCESSES },
-        RLC,
-        REORDERING,
-        Parameter { default: Value::Span(Span::from_millis(1)), ..PROCESSING },
-        UPLINK,
-        Parameter { default: Value::Span(Span::from_millis(5)), ..SR_PERIOD },
-        Parameter { default: Value::Span(Span::from_millis(4)), ..GRANT },
-        FIRST_GRANT,
-        REPORT,
-        REPORT_DELAY,
-        Parameter { default: Value::Number(3.5), ..CARRIER },
-        Parameter { default: Value::Integer(4), ..ANTENNAS },
-        NOMINAL,
-    ],
+    parameters: &OF_NR,
     presets: &[
         Preset { name: "5g-100mhz", summary: "100 MHz at 3.5 GHz, DDDSU, up to 256QAM", values: &[] },
         Preset {
             name: "5g-20mhz-fdd",
             summary: "20 MHz in each direction at 1.8 GHz with slots of 1 ms, as where LTE was before",
             values: &[
-                ("bandwidth", Value::Choice("20 MHz")),
-                ("spacing", Value::Choice("15 kHz")),
+                ("bandwidth", NrWidth::Mhz20.value()),
+                ("spacing", Spacing::Khz15.value()),
                 ("duplex", Value::Choice("fdd")),
                 ("harq", Value::Span(Span::from_millis(8))),
                 ("sr_period", Value::Span(Span::from_millis(10))),
@@ -142,132 +192,11 @@ pub static NR: Descriptor = Descriptor {
         Preset {
             name: "configured",
             summary: "the default with grants that stations need not ask for",
-            values: &[("uplink", Value::Choice("prescheduled"))],
+            values: &[("uplink", Grants::Prescheduled.value())],
         },
     ],
     linux: Linux::Absent("a medium is not a queue discipline"),
     ..Descriptor::PLAIN
-};
-
-const DUPLEX: [&str; 4] = ["fdd", "DDDSU", "DDSU", "DDDDDDDSUU"];
-/// Most resource blocks of a channel.
-const MAX_BLOCKS: u64 = 273;
-const SECOND: Span = Span::from_secs(1);
-const SLOT: Span = Span::from_micros(500);
-
-const BLOCKS: Parameter = Parameter {
-    name: "blocks",
-    kind: Kind::OrAuto(&Kind::Integer { min: 6, max: MAX_BLOCKS }),
-    default: Value::Auto,
-    description: "resource blocks that data may use; auto: all of the bandwidth",
-};
-const SCHEDULER: Parameter = Parameter {
-    name: "scheduler",
-    kind: Kind::Choice(&["pf", "rr"]),
-    default: Value::Choice("pf"),
-    description: "who gets resource blocks: pf, whoever has the best channel compared with what it got so far (proportional fair); rr, all alike in each slot (round robin)",
-};
-const WINDOW: Parameter = Parameter {
-    name: "window",
-    kind: Kind::Span { min: Span::from_millis(2), max: Span::from_secs(100) },
-    default: Value::Span(Span::from_millis(100)),
-    description: "over how long proportional fair averages what a station got",
-};
-const BLER: Parameter = Parameter {
-    name: "bler",
-    kind: Kind::Number { min: 0.0, max: 0.5 },
-    default: Value::Number(0.1),
-    description: "probability that a transport block is lost; where the channel fades, the link adaptation aims at it for first transmissions",
-};
-const HARQ: Parameter = Parameter {
-    name: "harq",
-    kind: Kind::Span { min: SLOT, max: SECOND },
-    default: Value::Span(Span::from_millis(8)),
-    description: "from the transmission of a block to its next one",
-};
-const TRIES: Parameter = Parameter {
-    name: "tries",
-    kind: Kind::Integer { min: 1, max: 16 },
-    default: Value::Integer(4),
-    description: "how often a block is sent before RLC has to help",
-};
-const PROCESSES: Parameter = Parameter {
-    name: "processes",
-    kind: Kind::Integer { min: 1, max: 64 },
-    default: Value::Integer(8),
-    description: "HARQ processes: blocks of a station and direction on their way at once",
-};
-const RLC: Parameter = Parameter {
-    name: "rlc",
-    kind: Kind::Choice(&["am", "um"]),
-    default: Value::Choice("am"),
-    description: "what follows the last try: am, the block is sent anew (acknowledged mode); um, its packets are lost (unacknowledged)",
-};
-const REORDERING: Parameter = Parameter {
-    name: "reordering",
-    kind: Kind::Span { min: SLOT, max: SECOND },
-    default: Value::Span(Span::from_millis(50)),
-    description: "how long the receiver waits after the last try before it reports or gives up a block (t-Reordering)",
-};
-const PROCESSING: Parameter = Parameter {
-    name: "processing",
-    kind: Kind::Span { min: Span::ZERO, max: SECOND },
-    default: Value::Span(Span::from_millis(2)),
-    description: "coding and decoding at both ends, from the end of a block to the delivery of its packets",
-};
-const UPLINK: Parameter = Parameter {
-    name: "uplink",
-    kind: Kind::Choice(&["requested", "prescheduled"]),
-    default: Value::Choice("requested"),
-    description: "how stations come to send: requested, after a scheduling request and reports of what waits; prescheduled, whenever something waits",
-};
-const SR_PERIOD: Parameter = Parameter {
-    name: "sr_period",
-    kind: Kind::Span { min: SLOT, max: SECOND },
-    default: Value::Span(Span::from_millis(10)),
-    description: "between two chances of a station for a scheduling request",
-};
-const GRANT: Parameter = Parameter {
-    name: "grant",
-    kind: Kind::Span { min: SLOT, max: SECOND },
-    default: Value::Span(Span::from_millis(8)),
-    description: "from a request, or a report of what waits, to the data that it lets go",
-};
-const FIRST_GRANT: Parameter = Parameter {
-    name: "first_grant",
-    kind: Kind::Integer { min: 10, max: 1_000_000 },
-    default: Value::Integer(100),
-    description: "bytes that a scheduling request lets go, since it does not say how much waits",
-};
-const REPORT: Parameter = Parameter {
-    name: "report",
-    kind: Kind::Span { min: SLOT, max: SECOND },
-    default: Value::Span(Span::from_millis(5)),
-    description: "between two reports of a station's CQI",
-};
-const REPORT_DELAY: Parameter = Parameter {
-    name: "report_delay",
-    kind: Kind::Span { min: Span::ZERO, max: SECOND },
-    default: Value::Span(Span::from_millis(6)),
-    description: "from the measurement of a CQI to the first block by it",
-};
-const CARRIER: Parameter = Parameter {
-    name: "carrier_ghz",
-    kind: Kind::Number { min: 0.1, max: 100.0 },
-    default: Value::Number(1.8),
-    description: "frequency of the carrier, by which a moving station's channel fades",
-};
-const ANTENNAS: Parameter = Parameter {
-    name: "antennas",
-    kind: Kind::Integer { min: 1, max: 8 },
-    default: Value::Integer(2),
-    description: "antennas of a receiver: each has fading of its own, so that with more of them a moving station's channel varies less",
-};
-const NOMINAL: Parameter = Parameter {
-    name: "nominal",
-    kind: Kind::OrAuto(&Kind::Rate),
-    default: Value::Auto,
-    description: "what disciplines take for the rate, and limits in time are reckoned with; auto: what the station, for the base station the first one, gets down where it is alone",
 };
 
 impl Setup {
@@ -276,72 +205,72 @@ impl Setup {
     /// # Errors
     /// More resource blocks than the bandwidth has, or a bandwidth that the spacing does not have.
     pub fn new(params: &Params) -> Result<Setup, ParameterError> {
-        let phy = if std::ptr::eq(params.descriptor(), &raw const LTE) { lte(params) } else { nr(params)? };
-        let blocks = match params.get("blocks") {
-            Value::Integer(blocks) if blocks > u64::from(phy.blocks) => {
-                return Err(ParameterError::new(
-                    "blocks",
-                    format!("at most {}, those of {}", phy.blocks, params.choice("bandwidth")),
-                ));
-            }
-            Value::Integer(blocks) => blocks as u32,
-            _ => phy.blocks,
+        let declared = Common::of(params);
+        let phy = if std::ptr::eq(params.descriptor(), &raw const LTE) {
+            lte(&Lte::of(params))
+        } else {
+            nr(&Nr::of(params))?
         };
-        let slots = |key: &str| params.span(key).as_nanos().div_ceil(phy.slot.as_nanos());
-        let window = params.span("window").ratio(phy.slot);
+        let blocks = declared.blocks.unwrap_or(phy.blocks);
+        if blocks > phy.blocks {
+            let rule = format!("at most {}, those of {}", phy.blocks, params.get("bandwidth"));
+            return Err(ParameterError::new("blocks", rule));
+        }
+        let slots = |span: Span| span.as_nanos().div_ceil(phy.slot.as_nanos());
         Ok(Setup {
             phy: Phy { blocks, ..phy },
-            antennas: params.integer("antennas") as u32,
-            carrier_hz: params.number("carrier_ghz") * 1e9,
-            scheduler: match params.choice("scheduler") {
-                "rr" => Scheduler::RoundRobin,
-                _ => Scheduler::ProportionalFair { window },
+            antennas: declared.antennas,
+            carrier_hz: declared.carrier_ghz * 1e9,
+            scheduler: match declared.scheduler {
+                Turns::RoundRobin => Scheduler::RoundRobin,
+                Turns::Fair => Scheduler::ProportionalFair { window: declared.window.ratio(phy.slot) },
             },
-            bler: params.number("bler"),
-            harq: slots("harq"),
-            tries: params.integer("tries") as u32,
-            processes: params.integer("processes") as usize,
-            recovery: if params.choice("rlc") == "um" { Recovery::Nothing } else { Recovery::Again },
-            reordering: slots("reordering"),
-            processing: slots("processing"),
-            uplink: match params.choice("uplink") {
-                "prescheduled" => Uplink::Prescheduled,
-                _ => Uplink::Requested {
-                    period: slots("sr_period"),
-                    grant: slots("grant"),
-                    first_bytes: params.integer("first_grant"),
+            bler: declared.bler,
+            harq: slots(declared.harq),
+            tries: declared.tries,
+            processes: declared.processes,
+            recovery: declared.rlc,
+            reordering: slots(declared.reordering),
+            processing: slots(declared.processing),
+            uplink: match declared.uplink {
+                Grants::Prescheduled => Uplink::Prescheduled,
+                Grants::Requested => Uplink::Requested {
+                    period: slots(declared.sr_period),
+                    grant: slots(declared.grant),
+                    first_bytes: declared.first_grant,
                 },
             },
-            report: slots("report"),
-            report_delay: slots("report_delay"),
+            report: slots(declared.report),
+            report_delay: slots(declared.report_delay),
         })
     }
 }
 
-fn lte(params: &Params) -> Phy {
+fn lte(declared: &Lte) -> Phy {
     // Resource block groups of TS 36.213, table 7.1.6.1-1.
-    let (blocks, group) = match params.choice("bandwidth") {
-        "1.4 MHz" => (6, 1),
-        "3 MHz" => (15, 2),
-        "5 MHz" => (25, 2),
-        "10 MHz" => (50, 3),
-        "15 MHz" => (75, 4),
-        _ => (100, 4),
+    let (blocks, group) = match declared.bandwidth {
+        LteWidth::Mhz1_4 => (6, 1),
+        LteWidth::Mhz3 => (15, 2),
+        LteWidth::Mhz5 => (25, 2),
+        LteWidth::Mhz10 => (50, 3),
+        LteWidth::Mhz15 => (75, 4),
+        LteWidth::Mhz20 => (100, 4),
     };
     Phy { radio: Radio::Lte, slot: Span::from_millis(1), blocks, group, duplex: Duplex::Fdd }
 }
 
-fn nr(params: &Params) -> Result<Phy, ParameterError> {
-    let (bandwidth, spacing) = (params.choice("bandwidth"), params.choice("spacing"));
-    let blocks = match (bandwidth, spacing) {
-        ("10 MHz", "15 kHz") => 52,
-        ("20 MHz", "15 kHz") => 106,
-        ("40 MHz", "15 kHz") => 216,
-        ("10 MHz", _) => 24,
-        ("20 MHz", _) => 51,
-        ("40 MHz", _) => 106,
-        (_, "15 kHz") => return Err(ParameterError::new("bandwidth", "at most 40 MHz with a spacing of 15 kHz")),
-        _ => 273,
+fn nr(declared: &Nr) -> Result<Phy, ParameterError> {
+    let blocks = match (declared.bandwidth, declared.spacing) {
+        (NrWidth::Mhz10, Spacing::Khz15) => 52,
+        (NrWidth::Mhz20, Spacing::Khz15) => 106,
+        (NrWidth::Mhz40, Spacing::Khz15) => 216,
+        (NrWidth::Mhz10, Spacing::Khz30) => 24,
+        (NrWidth::Mhz20, Spacing::Khz30) => 51,
+        (NrWidth::Mhz40, Spacing::Khz30) => 106,
+        (NrWidth::Mhz100, Spacing::Khz30) => 273,
+        (NrWidth::Mhz100, Spacing::Khz15) => {
+            return Err(ParameterError::new("bandwidth", "at most 40 MHz with a spacing of 15 kHz"));
+        }
     };
     // The first configuration of TS 38.214, table 5.1.2.2.1-1.
     let group = match blocks {
@@ -350,11 +279,11 @@ fn nr(params: &Params) -> Result<Phy, ParameterError> {
         73..=144 => 8,
         _ => 16,
     };
-    let duplex = match params.choice("duplex") {
-        "fdd" => Duplex::Fdd,
-        pattern => Duplex::Tdd(pattern),
+    let duplex = if declared.duplex == "fdd" { Duplex::Fdd } else { Duplex::Tdd(declared.duplex) };
+    let slot = match declared.spacing {
+        Spacing::Khz15 => Span::from_millis(1),
+        Spacing::Khz30 => SLOT,
     };
-    let slot = if spacing == "15 kHz" { Span::from_millis(1) } else { SLOT };
-    let radio = Radio::Nr { qam256: params.choice("modulation") == "256qam" };
+    let radio = Radio::Nr { qam256: declared.modulation == Modulation::Qam256 };
     Ok(Phy { radio, slot, blocks, group, duplex })
 }

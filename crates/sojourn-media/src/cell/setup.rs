@@ -1,7 +1,7 @@
 //! What a cell consists of.
 
 use super::phy::{Phy, Way};
-use sojourn_core::Rate;
+use sojourn_core::{Rate, choices};
 
 /// Bytes that a transport block spends on headers of MAC and RLC.
 pub(super) const BLOCK_HEADER_BYTES: u32 = 2;
@@ -55,13 +55,14 @@ pub enum Scheduler {
     RoundRobin,
 }
 
-/// What becomes of a block that was lost in all its transmissions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Recovery {
-    /// Its packets are lost (RLC in unacknowledged mode).
-    Nothing,
-    /// It is sent anew (RLC in acknowledged mode).
-    Again,
+choices! {
+    /// What becomes of a block that was lost in all its transmissions.
+    pub enum Recovery {
+        /// It is sent anew (RLC in acknowledged mode).
+        Again = "am",
+        /// Its packets are lost (RLC in unacknowledged mode).
+        Nothing = "um",
+    }
 }
 
 /// How stations come to send.

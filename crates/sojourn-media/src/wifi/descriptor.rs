@@ -2,8 +2,62 @@
 
 use super::phy::{Air, Standard};
 use super::setup::{AfterCollision, Scheduler, Setup};
-use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::declare::{choice, flag, integer, integer_in, or_auto, rate_or_auto, span};
+use sojourn_core::registry::{Descriptor, Linux, ParameterError, Params, Preset, Value};
+use sojourn_core::{Rate, Span, choices, parameters};
+
+choices! {
+    /// Widths of a channel.
+    enum Width { Mhz20 = "20 MHz", Mhz40 = "40 MHz", Mhz80 = "80 MHz" }
+    /// Guard intervals.
+    enum Guard { Long = "800 ns", Short = "400 ns" }
+    /// Preambles and slots.
+    enum Length { Long = "long", Short = "short" }
+    /// What stands between the queue and the air.
+    enum Turns { Airtime = "airtime", Aql = "aql", Fifo = "fifo" }
+}
+
+parameters! {
+    /// What can be set.
+    struct Parameters {
+        /// the generation, with its slots, preambles and rates; 802.11a, n and ac are in the 5 GHz band
+        standard: Standard = choice(Standard::N.value()),
+        /// width of the channel: 20 MHz, and 40 MHz with 802.11n, and 80 MHz with 802.11ac
+        width: Width = choice(Width::Mhz20.value()),
+        /// guard interval of 802.11n and ac: long or short
+        guard: Guard = choice(Guard::Long.value()),
+        /// preamble of 802.11b
+        preamble: Length = choice(Length::Long.value()),
+        /// slot of 802.11g: 9 us, or 20 us as where a station of 802.11b is near
+        slot: Length = choice(Length::Short.value()),
+        /// whether packets contend by their code point, in one of the categories background, best effort, video and voice
+        edca: bool = flag(false),
+        /// whether, with edca, video and voice send several exchanges in a row: for 3.008 and 1.504 ms, with 802.11b 6.016 and
+        /// 3.264 ms
+        txop: bool = flag(false),
+        /// least bytes of a frame or an aggregate that RTS and CTS precede; auto is never
+        rts: Option<u32> = or_auto(&integer_in(0..=1_048_575)),
+        /// what stands between `queue` and the air: airtime, a queue for each station, and turns by air time (mac80211); aql,
+        /// the same above a firmware that gets up to 5 ms of packets for each station, and 12 ms while it holds less than 24
+        /// ms; fifo, one queue, and below it the driver's first-in first-out buffer
+        scheduler: Turns = choice(Turns::Airtime.value()),
+        /// packets that the driver holds below the queue, for all stations, with the scheduler fifo
+        driver: u32 = integer(123, 1..=100_000),
+        /// exchanges that the hardware has ready, the one in the air included
+        ahead: usize = integer(2, 1..=16),
+        /// most packets in an aggregate of 802.11n and ac; 1 for none
+        aggregate: u32 = integer(32, 1..=64),
+        /// most bytes in an aggregate; 65535 at most with 802.11n
+        aggregate_bytes: u32 = integer(65_535, 4_096..=1_048_575),
+        /// longest air time of an aggregate; a single packet may take longer
+        longest: Span = span(Span::from_millis(4), Span::from_micros(100)..=LONGEST),
+        /// how often a packet is sent before it is given up
+        tries: u32 = integer(7, 1..=30),
+        /// what disciplines take for the rate, and limits in time are reckoned with; auto: what the station, for the access
+        /// point the first one, gets with packets of 1500 bytes where nobody else sends
+        nominal: Option<Rate> = rate_or_auto(),
+    }
+}
 
 /// What `wifi` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -17,104 +71,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/mac80211/rc80211_minstrel_ht.c",
         "Pei and Henderson, Validation of OFDM error rate model in ns-3, 2010",
     ],
-    parameters: &[
-        Parameter {
-            name: "standard",
-            kind: Kind::Choice(&Standard::NAMES),
-            default: Value::Choice("802.11n"),
-            description: "the generation, with its slots, preambles and rates; 802.11a, n and ac are in the 5 GHz band",
-        },
-        Parameter {
-            name: "width",
-            kind: Kind::Choice(&WIDTHS),
-            default: Value::Choice("20 MHz"),
-            description: "width of the channel: 20 MHz, and 40 MHz with 802.11n, and 80 MHz with 802.11ac",
-        },
-        Parameter {
-            name: "guard",
-            kind: Kind::Choice(&["800 ns", "400 ns"]),
-            default: Value::Choice("800 ns"),
-            description: "guard interval of 802.11n and ac: long or short",
-        },
-        Parameter {
-            name: "preamble",
-            kind: Kind::Choice(&["long", "short"]),
-            default: Value::Choice("long"),
-            description: "preamble of 802.11b",
-        },
-        Parameter {
-            name: "slot",
-            kind: Kind::Choice(&["short", "long"]),
-            default: Value::Choice("short"),
-            description: "slot of 802.11g: 9 us, or 20 us as where a station of 802.11b is near",
-        },
-        Parameter {
-            name: "edca",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether packets contend by their code point, in one of the categories background, best effort, video and voice",
-        },
-        Parameter {
-            name: "txop",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether, with edca, video and voice send several exchanges in a row: for 3.008 and 1.504 ms, with 802.11b 6.016 and 3.264 ms",
-        },
-        Parameter {
-            name: "rts",
-            kind: Kind::OrAuto(&Kind::Integer { min: 0, max: 1_048_575 }),
-            default: Value::Auto,
-            description: "least bytes of a frame or an aggregate that RTS and CTS precede; auto is never",
-        },
-        Parameter {
-            name: "scheduler",
-            kind: Kind::Choice(&["airtime", "aql", "fifo"]),
-            default: Value::Choice("airtime"),
-            description: "what stands between `queue` and the air: airtime, a queue for each station, and turns by air time (mac80211); aql, the same above a firmware that gets up to 5 ms of packets for each station, and 12 ms while it holds less than 24 ms; fifo, one queue, and below it the driver's first-in first-out buffer",
-        },
-        Parameter {
-            name: "driver",
-            kind: Kind::Integer { min: 1, max: 100_000 },
-            default: Value::Integer(123),
-            description: "packets that the driver holds below the queue, for all stations, with the scheduler fifo",
-        },
-        Parameter {
-            name: "ahead",
-            kind: Kind::Integer { min: 1, max: 16 },
-            default: Value::Integer(2),
-            description: "exchanges that the hardware has ready, the one in the air included",
-        },
-        Parameter {
-            name: "aggregate",
-            kind: Kind::Integer { min: 1, max: 64 },
-            default: Value::Integer(32),
-            description: "most packets in an aggregate of 802.11n and ac; 1 for none",
-        },
-        Parameter {
-            name: "aggregate_bytes",
-            kind: Kind::Integer { min: 4_096, max: 1_048_575 },
-            default: Value::Integer(65_535),
-            description: "most bytes in an aggregate; 65535 at most with 802.11n",
-        },
-        Parameter {
-            name: "longest",
-            kind: Kind::Span { min: Span::from_micros(100), max: LONGEST },
-            default: Value::Span(Span::from_millis(4)),
-            description: "longest air time of an aggregate; a single packet may take longer",
-        },
-        Parameter {
-            name: "tries",
-            kind: Kind::Integer { min: 1, max: 30 },
-            default: Value::Integer(7),
-            description: "how often a packet is sent before it is given up",
-        },
-        Parameter {
-            name: "nominal",
-            kind: Kind::OrAuto(&Kind::Rate),
-            default: Value::Auto,
-            description: "what disciplines take for the rate, and limits in time are reckoned with; auto: what the station, for the access point the first one, gets with packets of 1500 bytes where nobody else sends",
-        },
-    ],
+    parameters: &Parameters::LIST,
     presets: &[
         Preset {
             name: "mac80211",
@@ -124,18 +81,18 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Preset {
             name: "mac80211-aql",
             summary: "Linux since 5.5 where firmware makes the aggregates",
-            values: &[("scheduler", Value::Choice("aql"))],
+            values: &[("scheduler", Turns::Aql.value())],
         },
         Preset {
             name: "ath9k-2013",
             summary: "before that: one queue, and a driver that takes 123 packets from it",
-            values: &[("scheduler", Value::Choice("fifo")), ("driver", Value::Integer(123))],
+            values: &[("scheduler", Turns::Fifo.value()), ("driver", Value::Integer(123))],
         },
         Preset {
             name: "ns3",
             summary: "ns-3.37: one first-in first-out queue of 500 packets in the MAC, and the longest aggregates",
             values: &[
-                ("scheduler", Value::Choice("fifo")),
+                ("scheduler", Turns::Fifo.value()),
                 ("driver", Value::Integer(500)),
                 ("ahead", Value::Integer(1)),
                 ("aggregate", Value::Integer(64)),
@@ -149,7 +106,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// The longest frame that L-SIG can announce (aPPDUMaxTime, 5.484 ms).
 const LONGEST: Span = Span::from_micros(5_484);
-const WIDTHS: [&str; 3] = ["20 MHz", "40 MHz", "80 MHz"];
 
 impl Setup {
     /// The network that `params` of [`DESCRIPTOR`] describe.
@@ -157,11 +113,12 @@ impl Setup {
     /// # Errors
     /// A width or a size that the standard does not have.
     pub fn new(params: &Params) -> Result<Setup, ParameterError> {
-        let standard = Standard::named(params.choice("standard"));
-        let width_mhz = match params.choice("width") {
-            "20 MHz" => 20,
-            "40 MHz" => 40,
-            _ => 80,
+        let declared = Parameters::of(params);
+        let standard = declared.standard;
+        let width_mhz = match declared.width {
+            Width::Mhz20 => 20,
+            Width::Mhz40 => 40,
+            Width::Mhz80 => 80,
         };
         let widest = match standard {
             Standard::B | Standard::A | Standard::G => 20,
@@ -169,18 +126,18 @@ impl Setup {
             Standard::Ac => 80,
         };
         if width_mhz > widest {
-            return Err(ParameterError::new("width", format!("at most {widest} MHz with {}", standard.name())));
+            return Err(ParameterError::new("width", format!("at most {widest} MHz with {}", standard.word())));
         }
-        let aggregate_bytes = params.integer("aggregate_bytes") as u32;
+        let aggregate_bytes = declared.aggregate_bytes;
         if standard == Standard::N && aggregate_bytes > 65_535 {
             return Err(ParameterError::new("aggregate_bytes", "at most 65535 with 802.11n"));
         }
-        let scheduler = match params.choice("scheduler") {
-            "fifo" => Scheduler::Fifo { driver: params.integer("driver") as u32 },
-            "aql" => Scheduler::Aql,
-            _ => Scheduler::Airtime,
+        let scheduler = match declared.scheduler {
+            Turns::Fifo => Scheduler::Fifo { driver: declared.driver },
+            Turns::Aql => Scheduler::Aql,
+            Turns::Airtime => Scheduler::Airtime,
         };
-        let (edca, bursts) = (params.boolean("edca"), params.boolean("txop"));
+        let (edca, bursts) = (declared.edca, declared.txop);
         if bursts && !edca {
             return Err(ParameterError::new("txop", "edca = true beside it"));
         }
@@ -188,22 +145,19 @@ impl Setup {
             air: Air {
                 standard,
                 width_mhz,
-                short_guard: params.choice("guard") == "400 ns",
-                short_preamble: params.choice("preamble") == "short",
-                long_slot: params.choice("slot") == "long",
+                short_guard: declared.guard == Guard::Short,
+                short_preamble: declared.preamble == Length::Short,
+                long_slot: declared.slot == Length::Long,
             },
-            longest: params.span("longest"),
-            aggregate: params.integer("aggregate") as u32,
+            longest: declared.longest,
+            aggregate: declared.aggregate,
             aggregate_bytes,
-            tries: params.integer("tries") as u32,
+            tries: declared.tries,
             scheduler,
-            ahead: params.integer("ahead") as usize,
+            ahead: declared.ahead,
             edca,
             bursts,
-            rts: match params.get("rts") {
-                Value::Integer(least) => Some(least as u32),
-                _ => None,
-            },
+            rts: declared.rts,
             after_collision: AfterCollision::Standard,
         })
     }

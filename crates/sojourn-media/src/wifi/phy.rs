@@ -4,42 +4,26 @@
 
 use super::errors::Coding;
 use super::selection::Candidate;
+use sojourn_core::choices;
 use sojourn_core::{Rate, Span};
 
-/// A generation of WiFi, in the band in which it is mostly found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standard {
-    /// 802.11b, 2.4 GHz, direct sequence.
-    B,
-    /// 802.11a, 5 GHz, OFDM.
-    A,
-    /// 802.11g, 2.4 GHz, OFDM; no stations of 802.11b are near.
-    G,
-    /// 802.11n, 5 GHz, mixed format.
-    N,
-    /// 802.11ac, 5 GHz.
-    Ac,
+choices! {
+    /// A generation of WiFi, in the band in which it is mostly found.
+    pub enum Standard {
+        /// 802.11b, 2.4 GHz, direct sequence.
+        B = "802.11b",
+        /// 802.11a, 5 GHz, OFDM.
+        A = "802.11a",
+        /// 802.11g, 2.4 GHz, OFDM; no stations of 802.11b are near.
+        G = "802.11g",
+        /// 802.11n, 5 GHz, mixed format.
+        N = "802.11n",
+        /// 802.11ac, 5 GHz.
+        Ac = "802.11ac",
+    }
 }
 
 impl Standard {
-    /// Names in a scenario file, in the order of the variants.
-    pub const NAMES: [&'static str; 5] = ["802.11b", "802.11a", "802.11g", "802.11n", "802.11ac"];
-
-    /// The standard with this name.
-    ///
-    /// # Panics
-    /// Where there is none: names from users are checked before.
-    pub fn named(name: &str) -> Standard {
-        let all = [Standard::B, Standard::A, Standard::G, Standard::N, Standard::Ac];
-        let index = Standard::NAMES.iter().position(|known| *known == name);
-        all[index.unwrap_or_else(|| panic!("{name} is no standard of WiFi"))]
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Standard::NAMES[self as usize]
-    }
-
     /// Whether frames for one receiver can be sent as one (A-MPDU).
     pub fn aggregates(self) -> bool {
         matches!(self, Standard::N | Standard::Ac)

@@ -237,7 +237,8 @@ fn limits_below_a_packet_are_refused() {
         for name in descriptor.presets.iter().map(|preset| preset.name).chain(["default"]) {
             for amount in [Amount::Bytes(1499.0), Amount::Time(Span::from_micros(1199))] {
                 let params = params(descriptor, name, &[limit(amount)]);
-                let below = descriptor.parameter("limit_rule").is_some() && params.choice("limit_rule") == "below";
+                let below =
+                    descriptor.parameter("limit_rule").is_some() && params.read::<&str>("limit_rule") == "below";
                 let found = build(&params, &link(10_000)).err();
                 assert!(found == Some("limit") || below, "{} {name} {amount}: {found:?}", descriptor.name);
             }

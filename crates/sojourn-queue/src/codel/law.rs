@@ -102,7 +102,7 @@ pub(crate) const fn ecn(default: bool) -> Field<bool> {
 
 /// Whether packets may be marked: by the controller, or above `ce_threshold`.
 pub(crate) fn marks(params: &Params) -> bool {
-    params.boolean("ecn") || Parameters::of(params).ce_threshold.is_some()
+    params.read::<bool>("ecn") || Parameters::of(params).ce_threshold.is_some()
 }
 
 impl CoDelLaw {

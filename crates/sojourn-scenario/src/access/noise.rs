@@ -1,24 +1,26 @@
 //! Impulse noise: bursts that spoil what is on the wire.
 
-use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::declare::{Field, span};
+use sojourn_core::registry::{Descriptor, ParameterError, Params, Preset, Value};
+use sojourn_core::{Span, parameters};
 
 const DAY: Span = Span::from_secs(86_400);
 const CLASSES: &str = "RITE deliverable D2.1, section 2.1.1 (the classes and how long their bursts last)";
+
+parameters! {
+    /// What can be set of it.
+    struct Rein {
+        /// between the starts of two bursts: half a period of the mains; the first comes at a random time within it
+        period: Span = span(Span::from_millis(10), Span::from_millis(1)..=Span::from_secs(1)),
+        duration: Span = duration(Span::from_micros(1), Span::from_millis(1), Span::from_micros(100)),
+    }
+}
 
 pub(crate) static REIN: Descriptor = Descriptor {
     name: "rein",
     summary: "repetitive electrical impulse noise: bursts under 1 ms in step with the mains",
     sources: &[CLASSES, "Broadband Forum TR-176"],
-    parameters: &[
-        Parameter {
-            name: "period",
-            kind: Kind::Span { min: Span::from_millis(1), max: Span::from_secs(1) },
-            default: Value::Span(Span::from_millis(10)),
-            description: "between the starts of two bursts: half a period of the mains; the first comes at a random time within it",
-        },
-        duration(Span::from_micros(1), Span::from_millis(1), Span::from_micros(100)),
-    ],
+    parameters: &Rein::LIST,
     presets: &[
         Preset { name: "50hz", summary: "mains of 50 Hz: 100 bursts a second", values: &[] },
         Preset {
@@ -30,44 +32,45 @@ pub(crate) static REIN: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
+parameters! {
+    /// What can be set of it.
+    struct Pein {
+        interval: Span = interval(Span::from_secs(1)),
+        duration: Span = duration(Span::from_millis(1), Span::from_millis(10), Span::from_millis(5)),
+    }
+}
+
 pub(crate) static PEIN: Descriptor = Descriptor {
     name: "pein",
     summary: "prolonged electrical impulse noise: bursts of 1 to 10 ms at random times",
     sources: &[CLASSES],
-    parameters: &[
-        interval(Span::from_secs(1)),
-        duration(Span::from_millis(1), Span::from_millis(10), Span::from_millis(5)),
-    ],
+    parameters: &Pein::LIST,
     ..Descriptor::PLAIN
 };
+
+parameters! {
+    /// What can be set of it.
+    struct Shine {
+        interval: Span = interval(Span::from_secs(60)),
+        duration: Span = duration(Span::from_millis(10), Span::from_secs(10), Span::from_millis(50)),
+    }
+}
 
 pub(crate) static SHINE: Descriptor = Descriptor {
     name: "shine",
     summary: "single high impulse noise: rare bursts of more than 10 ms at random times",
     sources: &[CLASSES],
-    parameters: &[
-        interval(Span::from_secs(60)),
-        duration(Span::from_millis(10), Span::from_secs(10), Span::from_millis(50)),
-    ],
+    parameters: &Shine::LIST,
     ..Descriptor::PLAIN
 };
 
-const fn duration(min: Span, max: Span, usual: Span) -> Parameter {
-    Parameter {
-        name: "duration",
-        kind: Kind::Span { min, max },
-        default: Value::Span(usual),
-        description: "how long each burst lasts",
-    }
+const fn duration(min: Span, max: Span, usual: Span) -> Field<Span> {
+    span(usual, min..=max).described("how long each burst lasts")
 }
 
-const fn interval(usual: Span) -> Parameter {
-    Parameter {
-        name: "interval",
-        kind: Kind::Span { min: Span::from_millis(1), max: DAY },
-        default: Value::Span(usual),
-        description: "mean time from the end of a burst to the start of the next, exponential",
-    }
+const fn interval(usual: Span) -> Field<Span> {
+    span(usual, Span::from_millis(1)..=DAY)
+        .described("mean time from the end of a burst to the start of the next, exponential")
 }
 
 /// Impulse noise.
@@ -94,14 +97,23 @@ impl Noise {
     /// # Errors
     /// A burst that lasts until the next.
     pub(crate) fn new(params: &Params) -> Result<Noise, ParameterError> {
-        let duration = params.span("duration");
-        if params.descriptor().name != REIN.name {
-            return Ok(Noise { bursts: Bursts::Random(params.span("interval")), duration });
+        let random = |interval, duration| Ok(Noise { bursts: Bursts::Random(interval), duration });
+        match params.descriptor().name {
+            "pein" => {
+                let Pein { interval, duration } = Pein::of(params);
+                random(interval, duration)
+            }
+            "shine" => {
+                let Shine { interval, duration } = Shine::of(params);
+                random(interval, duration)
+            }
+            _ => {
+                let Rein { period, duration } = Rein::of(params);
+                if duration >= period {
+                    return Err(ParameterError::new("duration", format!("less than the period of {period}")));
+                }
+                Ok(Noise { bursts: Bursts::Periodic(period), duration })
+            }
         }
-        let period = params.span("period");
-        if duration >= period {
-            return Err(ParameterError::new("duration", format!("less than the period of {period}")));
-        }
-        Ok(Noise { bursts: Bursts::Periodic(period), duration })
     }
 }

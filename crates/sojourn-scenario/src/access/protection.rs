@@ -1,26 +1,25 @@
 //! What a DSL modem does against impulse noise.
 
-use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::declare::span;
+use sojourn_core::registry::{Descriptor, ParameterError, Params, Preset, Value};
+use sojourn_core::{Span, parameters};
+
+parameters! {
+    /// What can be set of it.
+    struct Interleaving {
+        /// how long the interleaver holds a packet; comes on top of the link's delay
+        delay: Span = span(Span::from_millis(8), Span::ZERO..=Span::from_millis(255)),
+        /// the longest burst that is corrected (INP): two symbols of 250 us. A longer one spoils all that it is interleaved
+        /// with
+        corrects: Span = span(Span::from_micros(500), Span::ZERO..=Span::from_millis(255)),
+    }
+}
 
 pub(crate) static INTERLEAVING: Descriptor = Descriptor {
     name: "interleaving",
     summary: "a code over what an interleaver has spread in time: short bursts are corrected, and all packets wait for it",
     sources: &["RITE deliverable D2.1, section 2.1.1", "ITU-T G.992.3, clause 7", "Broadband Forum TR-176"],
-    parameters: &[
-        Parameter {
-            name: "delay",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_millis(255) },
-            default: Value::Span(Span::from_millis(8)),
-            description: "how long the interleaver holds a packet; comes on top of the link's delay",
-        },
-        Parameter {
-            name: "corrects",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_millis(255) },
-            default: Value::Span(Span::from_micros(500)),
-            description: "the longest burst that is corrected (INP): two symbols of 250 us. A longer one spoils all that it is interleaved with",
-        },
-    ],
+    parameters: &Interleaving::LIST,
     presets: &[
         Preset {
             name: "fast",
@@ -42,30 +41,23 @@ pub(crate) static INTERLEAVING: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
+parameters! {
+    /// What can be set of it.
+    struct Retransmission {
+        /// what every packet waits for; comes on top of the link's delay
+        delay: Span = span(Span::ZERO, Span::ZERO..=Span::from_millis(63)),
+        /// from the end of a spoilt packet to the start of its retransmission
+        round_trip: Span = span(Span::from_millis(4), Span::from_micros(1)..=Span::from_millis(63)),
+        /// how long after its first transmission a packet may arrive (delay_max); if it cannot it is lost
+        max_delay: Span = span(Span::from_millis(16), Span::from_millis(1)..=Span::from_millis(63)),
+    }
+}
+
 pub(crate) static RETRANSMISSION: Descriptor = Descriptor {
     name: "retransmission",
     summary: "G.INP: what a burst has spoilt is sent again, in order and within a bounded time",
     sources: &["ITU-T G.998.4", "RITE deliverable D2.1, section 2.1.1"],
-    parameters: &[
-        Parameter {
-            name: "delay",
-            kind: Kind::Span { min: Span::ZERO, max: Span::from_millis(63) },
-            default: Value::Span(Span::ZERO),
-            description: "what every packet waits for; comes on top of the link's delay",
-        },
-        Parameter {
-            name: "round_trip",
-            kind: Kind::Span { min: Span::from_micros(1), max: Span::from_millis(63) },
-            default: Value::Span(Span::from_millis(4)),
-            description: "from the end of a spoilt packet to the start of its retransmission",
-        },
-        Parameter {
-            name: "max_delay",
-            kind: Kind::Span { min: Span::from_millis(1), max: Span::from_millis(63) },
-            default: Value::Span(Span::from_millis(16)),
-            description: "how long after its first transmission a packet may arrive (delay_max); if it cannot it is lost",
-        },
-    ],
+    parameters: &Retransmission::LIST,
     ..Descriptor::PLAIN
 };
 
@@ -96,11 +88,11 @@ impl Protection {
     /// # Errors
     /// A bound that leaves no time for a retransmission.
     pub(crate) fn new(params: &Params) -> Result<Protection, ParameterError> {
-        let delay = params.span("delay");
         if params.descriptor().name == INTERLEAVING.name {
-            return Ok(Protection::Interleaving { delay, corrects: params.span("corrects") });
+            let Interleaving { delay, corrects } = Interleaving::of(params);
+            return Ok(Protection::Interleaving { delay, corrects });
         }
-        let (round_trip, max_delay) = (params.span("round_trip"), params.span("max_delay"));
+        let Retransmission { delay, round_trip, max_delay } = Retransmission::of(params);
         if max_delay <= round_trip {
             let rule = format!("more than the round_trip of {round_trip}, or nothing is ever sent again in time");
             return Err(ParameterError::new("max_delay", rule));

@@ -99,7 +99,7 @@ fn parameters(scenario: &Fields, reporter: &mut Reporter<'_>) {
         parameter_error(reporter, chosen, link.origin_of("medium"), "bottleneck.medium", &error);
     }
     let has = |key: &str, value: &str| {
-        chosen.params.descriptor().parameter(key).is_some() && chosen.params.choice(key) == value
+        chosen.params.descriptor().parameter(key).is_some() && chosen.params.read::<&str>(key) == value
     };
     for (key, idle, why) in [
         ("driver", has("scheduler", "airtime"), "with the scheduler airtime no driver buffers packets"),
@@ -216,7 +216,7 @@ pub(super) fn is_faulty(keys: &[&str], path: &str, reporter: &Reporter<'_>) -> b
 fn rate(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some(name) = rate_name(station) else {
         let allowed =
-            format!("snr_db, or a rate of {}: {} (required)", wifi.air.standard.name(), wifi.air.rates().join(", "));
+            format!("snr_db, or a rate of {}: {} (required)", wifi.air.standard.word(), wifi.air.rates().join(", "));
         return reporter.error(station.origin, &join(path, "rate"), Fault::new("nothing"), allowed);
     };
     if mode(station, wifi).is_some() {
@@ -224,7 +224,7 @@ fn rate(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporte
     }
     let air = wifi;
     let rates = air.air.rates();
-    let standard = air.air.standard.name();
+    let standard = air.air.standard.word();
     let path = join(path, "rate");
     let allowed = if rates.contains(&name) {
         let streams = |count: &u32| air.air.mode(&name, *count).is_some();

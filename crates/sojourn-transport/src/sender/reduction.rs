@@ -7,17 +7,19 @@
 
 use super::Sender;
 use sojourn_congestion::{Control, Signal};
+use sojourn_core::choices;
 
-/// How the window gets to what the control makes of congestion.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Reducing {
-    /// In one step (RFC 5681).
-    AtOnce,
-    /// In proportion to what is delivered (RFC 9937).
-    Proportional,
-    /// By one segment with every second acknowledgement.
-    Halving,
+choices! {
+    /// How the window gets to what the control makes of congestion.
+    #[non_exhaustive]
+    pub enum Reducing {
+        /// In one step (RFC 5681).
+        AtOnce = "at-once",
+        /// In proportion to what is delivered (RFC 9937).
+        Proportional = "proportional",
+        /// By one segment with every second acknowledgement.
+        Halving = "halving",
+    }
 }
 
 /// A reduction under way. Counts are in segments.

@@ -9,18 +9,20 @@ use super::{Sender, State};
 use crate::scoreboard::Delivered;
 use crate::segment::{Block, Segment};
 use sojourn_congestion::{Control, Signal};
+use sojourn_core::choices;
 use sojourn_core::{Optional, Time};
 
-/// What is taken back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Undoing {
-    /// Nothing.
-    Nothing,
-    /// Timeouts, by timestamps.
-    Timeouts,
-    /// Timeouts and repairs, by timestamps, F-RTO and DSACK.
-    All,
+choices! {
+    /// What is taken back.
+    #[non_exhaustive]
+    pub enum Undoing {
+        /// Nothing.
+        Nothing = "none",
+        /// Timeouts, by timestamps.
+        Timeouts = "timestamps",
+        /// Timeouts and repairs, by timestamps, F-RTO and DSACK.
+        All = "all",
+    }
 }
 
 /// What a reduction that may be needless would be undone to.
