@@ -49,7 +49,7 @@ COMPONENTS = {
     "sending.rs": "sender",
     "short.rs": "sender",
     "undo.rs": "sender",
-    "usual.rs": "sender",
+    "fast_path.rs": "sender",
     "scoreboard.rs": "sender: scoreboard",
     "late.rs": "sender: scoreboard",
     "rtt.rs": "sender: RTT and timers",

@@ -15,9 +15,9 @@ mod window;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
-use crate::lots::Lots;
+use crate::memo::Memo;
 use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
-use crate::recalled::Recalled;
+use crate::replayable::ReplayableRandom;
 use crate::rounding::rounded_down;
 use descriptor::{MinRttRenewal, Parameters};
 use policer::{Observation, Policer};
@@ -29,7 +29,7 @@ const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// Round trips of a slot of the two that remember aggregation (`bbr_extra_acked_win_rtts`).
 const EXTRA_ROUNDS: u32 = 5;
 /// What rounding up leaves out: the kernel rounds bandwidth down, so a whole number of segments stays that number.
-const HAIR: f64 = 1e-6;
+const ROUNDING_EPSILON: f64 = 1e-6;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
@@ -51,10 +51,10 @@ enum Repair {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     settings: Settings,
-    lots: Lots,
+    random: ReplayableRandom,
     window: f64,
     /// The window aimed at, with what it follows from.
-    target: Recalled<6>,
+    target: Memo<6>,
     threshold: f64,
     pacing: Pacing,
     rounds: PacketTimedRounds,
@@ -129,9 +129,9 @@ impl Bbr {
         };
         let first_gain = settings.startup_gain * settings.below_bandwidth;
         Ok(Bbr {
-            lots: Lots::new(random),
+            random: ReplayableRandom::new(random),
             window: path.initial_window,
-            target: Recalled::NOTHING,
+            target: Memo::NOTHING,
             threshold: f64::INFINITY,
             pacing: Pacing::new(path.mss_bytes, path.initial_window, first_gain),
             settings,
@@ -162,9 +162,9 @@ impl Bbr {
         })
     }
 
-    /// [`AnyControl::fix_lots`](crate::AnyControl::fix_lots).
-    pub(crate) fn fix_lots(&mut self, lot: Option<f64>) {
-        self.lots.fix(lot);
+    /// [`AnyControl::fix_random`](crate::AnyControl::fix_random).
+    pub(crate) fn fix_random(&mut self, lot: Option<f64>) {
+        self.random.fix(lot);
     }
 
     /// `bbr_update_gains`: pacing and window.
@@ -239,7 +239,7 @@ impl Bbr {
         let newly = f64::from(sample.newly_delivered);
         let now = Time::from_nanos(now.as_nanos() / 1000 * 1000);
         let excess = self.aggregation.excess(newly, self.estimate(), now);
-        self.extra.update_rounded_up(excess - HAIR, self.window);
+        self.extra.update_rounded_up(excess - ROUNDING_EPSILON, self.window);
     }
 }
 
@@ -357,7 +357,7 @@ impl Control for Bbr {
 
     fn retune(&mut self, fresh: &Bbr) {
         self.settings = fresh.settings.clone();
-        self.target = Recalled::NOTHING;
+        self.target = Memo::NOTHING;
         self.least_rtt.retune(&fresh.least_rtt);
     }
 

@@ -27,8 +27,8 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Stage, Start, Unused};
-use crate::lots::Lots;
 use crate::reno::Reno;
+use crate::replayable::ReplayableRandom;
 use crate::rounds::Rounds;
 use descriptor::{FirstRound, FirstSamples, Hystart, Parameters, Repairs, Shadow, SlowStartGradient};
 use gradient::{Extremes, Gradients};
@@ -67,7 +67,7 @@ pub struct Cdg {
     /// Back-offs that reduced the window, since the start.
     answered: u64,
     hystart: HyStart,
-    lots: Lots,
+    random: ReplayableRandom,
     settings: Settings,
 }
 
@@ -156,14 +156,14 @@ impl Cdg {
             backoffs: 0,
             answered: 0,
             hystart: HyStart::default(),
-            lots: Lots::new(random),
+            random: ReplayableRandom::new(random),
             settings,
         })
     }
 
-    /// [`AnyControl::fix_lots`](crate::AnyControl::fix_lots).
-    pub(crate) fn fix_lots(&mut self, lot: Option<f64>) {
-        self.lots.fix(lot);
+    /// [`AnyControl::fix_random`](crate::AnyControl::fix_random).
+    pub(crate) fn fix_random(&mut self, lot: Option<f64>) {
+        self.random.fix(lot);
     }
 
     #[inline]
@@ -257,7 +257,7 @@ impl Cdg {
 
     /// Steps 2 and 3.
     fn back_off(&mut self, gradient: f64) -> bool {
-        if !self.lots.chance(1.0 - libm::exp(-gradient / self.settings.scale_nanos)) {
+        if !self.random.chance(1.0 - libm::exp(-gradient / self.settings.scale_nanos)) {
             return false;
         }
         self.backoffs += 1;

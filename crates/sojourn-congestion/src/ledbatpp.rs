@@ -25,7 +25,7 @@ use descriptor::Parameters;
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal, Start, Undo};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
-use crate::recalled::Recalled;
+use crate::memo::Memo;
 use crate::rounding::rounded_up;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
@@ -47,7 +47,7 @@ pub struct LedbatPlusPlus {
     current: CurrentDelay,
     queueing_nanos: Option<i64>,
     /// GAIN, with the base delay that it follows from.
-    gain: Recalled<1>,
+    gain: Memo<1>,
     reduced: Option<Time>,
     /// The phase before that, or before a timeout.
     before: Phase,
@@ -97,7 +97,7 @@ impl LedbatPlusPlus {
             base: BaseDelay::new(declared.base_history as usize, BASE_PERIOD, Rollover::Clock, false),
             current: CurrentDelay::new(declared.filter as usize, false),
             queueing_nanos: None,
-            gain: Recalled::NOTHING,
+            gain: Memo::NOTHING,
             reduced: None,
             before: Phase::FirstSlowStart,
             settings: Settings {
@@ -301,7 +301,7 @@ impl Control for LedbatPlusPlus {
 
     fn retune(&mut self, fresh: &LedbatPlusPlus) {
         self.settings = fresh.settings.clone();
-        self.gain = Recalled::NOTHING;
+        self.gain = Memo::NOTHING;
     }
 
     fn fixed() -> Option<&'static [&'static str]> {

@@ -22,10 +22,10 @@ mod control;
 mod hystart;
 #[cfg(test)]
 mod laws;
-mod lots;
+mod memo;
 mod path_model;
-mod recalled;
 mod reno;
+mod replayable;
 mod rounding;
 mod rounds;
 #[cfg(test)]
@@ -372,11 +372,11 @@ controls! {
 
 impl AnyControl {
     /// For replays: each lot that it draws is `lot` from now on, from 0 to below 1; `None` makes them random again. Only BBR and
-    /// CDG draw lots that recordings show.
-    pub fn fix_lots(&mut self, lot: Option<f64>) {
+    /// CDG draw random numbers that recordings show.
+    pub fn fix_random(&mut self, lot: Option<f64>) {
         match self {
-            AnyControl::Bbr(control) => control.fix_lots(lot),
-            AnyControl::Cdg(control) => control.fix_lots(lot),
+            AnyControl::Bbr(control) => control.fix_random(lot),
+            AnyControl::Cdg(control) => control.fix_random(lot),
             _ => {}
         }
     }

@@ -21,7 +21,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Path, Signal, Start};
-use crate::lots::Lots;
+use crate::replayable::ReplayableRandom;
 use core::f64::consts::PI;
 use descriptor::Parameters;
 use meter::Meter;
@@ -70,7 +70,7 @@ pub struct Nimbus {
     /// Until when a loss bounds the base rate, and by what.
     lost_until: Time,
     bound: f64,
-    lots: Lots,
+    random: ReplayableRandom,
     settings: Settings,
 }
 
@@ -147,7 +147,7 @@ impl Nimbus {
             min_rtt: Span::MAX,
             lost_until: Time::ZERO,
             bound: 0.0,
-            lots: Lots::new(random),
+            random: ReplayableRandom::new(random),
             settings: Settings {
                 pulses,
                 pulse: declared.pulse,
@@ -194,7 +194,7 @@ impl Nimbus {
     /// Yields for a random time.
     fn rest(&mut self, now: Time) {
         let rest = self.settings.rest;
-        self.phase = Phase::Rest { until: now + rest / 2 + Span::from_nanos(self.lots.below(rest.as_nanos())) };
+        self.phase = Phase::Rest { until: now + rest / 2 + Span::from_nanos(self.random.below(rest.as_nanos())) };
     }
 
     /// The ticks that have passed.

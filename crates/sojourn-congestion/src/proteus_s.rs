@@ -20,7 +20,7 @@ mod utility;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start};
-use crate::lots::Lots;
+use crate::replayable::ReplayableRandom;
 use alloc::vec::Vec;
 use decision::{Judged, Mode, PROBED, RateControl};
 use descriptor::Parameters;
@@ -76,7 +76,7 @@ impl ProteusS {
         Ok(ProteusS {
             window: path.initial_window,
             segment_bits,
-            control: RateControl::new(first, min, Lots::new(random)),
+            control: RateControl::new(first, min, ReplayableRandom::new(random)),
             utility: Utility::new(&declared),
             arrivals: Arrivals::default(),
             useful: Vec::with_capacity(PROBED),

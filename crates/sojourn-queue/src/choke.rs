@@ -99,7 +99,7 @@ impl<B: Copy> Choke<B> {
             return false;
         }
         let average = self.average.value();
-        let verdict = self.ramp.judge(average, packet.bytes, &mut self.spread, &mut self.random);
+        let verdict = self.ramp.verdict(average, packet.bytes, &mut self.spread, &mut self.random);
         match self.marking.act(verdict, packet.ecn) {
             Action::Pass => true,
             Action::Mark => {

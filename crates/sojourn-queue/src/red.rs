@@ -89,7 +89,7 @@ impl<B: Copy> Red<B> {
 
     /// Steps 2 and 3: what the average has in store for an arrival of `bytes` bytes that finds `waiting` in the queue.
     #[inline]
-    fn judge(&mut self, waiting: f64, bytes: u32) -> Verdict {
+    fn on_arrival(&mut self, waiting: f64, bytes: u32) -> Verdict {
         let average = self.average.value();
         if average < self.ramp.min || (self.first_is_free && waiting <= 1.0) {
             self.spread.leave();
@@ -116,7 +116,7 @@ impl<B: Copy> Discipline<B> for Red<B> {
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.arrival(self.average.value(), now, &mut self.ramp);
         }
-        let verdict = self.judge(waiting, packet.bytes);
+        let verdict = self.on_arrival(waiting, packet.bytes);
         let action = self.marking.act(verdict, packet.ecn);
 
         if self.entry.is_full(&self.queue, packet.bytes) {
@@ -250,7 +250,7 @@ impl Ramp {
 
     /// What `average` has in store for an arrival of `bytes` bytes: RED without the exceptions that [`Red`] knows.
     #[inline]
-    pub(crate) fn judge(&self, average: f64, bytes: u32, spread: &mut Spread, random: &mut Stream) -> Verdict {
+    pub(crate) fn verdict(&self, average: f64, bytes: u32, spread: &mut Spread, random: &mut Stream) -> Verdict {
         if average < self.min {
             spread.leave();
             return Verdict::Pass;

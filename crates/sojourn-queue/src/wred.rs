@@ -171,7 +171,7 @@ impl<B: Copy> Wred<B> {
         self.sample(level, now);
         let average = self.average(level);
         let Level { ramp, spread, .. } = &mut self.levels[level];
-        let verdict = ramp.judge(average, packet.bytes, spread, &mut self.random);
+        let verdict = ramp.verdict(average, packet.bytes, spread, &mut self.random);
         match self.marking.act(verdict, packet.ecn) {
             Action::Drop => Err(DropReason::Early),
             _ if full => Err(DropReason::Overflow),

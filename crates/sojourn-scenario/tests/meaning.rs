@@ -36,8 +36,9 @@ fn a_small_file_gets_all_defaults() {
 
 #[test]
 fn a_control_takes_the_preset_of_its_transport_unless_it_has_its_own() {
-    let count =
-        |overrides: &[&str]| parse(SMALL, overrides).groups[0].control.clone().expect("it has one").read::<&str>("count");
+    let count = |overrides: &[&str]| {
+        parse(SMALL, overrides).groups[0].control.clone().expect("it has one").read::<&str>("count")
+    };
     assert_eq!(count(&[]), "segments");
     assert_eq!(count(&["group.tcp.transport=ns2"]), "acks");
     assert_eq!(count(&["group.tcp.transport={preset = 'ns2', sack = true}"]), "acks");

@@ -54,7 +54,7 @@ impl Grants {
 
     /// `packets` wait `now`: asks for those that have come, gives up what those that are gone had.
     #[inline]
-    pub fn follow(&mut self, packets: usize, now: Time) {
+    pub fn on_backlog(&mut self, packets: usize, now: Time) {
         while self.from.len() < packets {
             let grant = self.grant(now);
             self.from.push_back(grant);
@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn what_is_dropped_gives_up_the_latest_grants() {
         let mut grants = docsis(false);
-        grants.follow(2, micros(1));
-        grants.follow(3, micros(2_001));
+        grants.on_backlog(2, micros(1));
+        grants.on_backlog(3, micros(2_001));
         assert_eq!(grants.from, [6_000, 6_000, 8_000].map(micros));
         grants.take();
-        grants.follow(1, micros(6_000));
+        grants.on_backlog(1, micros(6_000));
         assert_eq!(grants.from, [micros(6_000)]);
-        grants.follow(0, micros(6_000));
+        grants.on_backlog(0, micros(6_000));
         assert_eq!(grants.next(), None);
     }
 

@@ -172,7 +172,7 @@ impl Link {
             return self.police(&Packet { enqueued: now, ..*packet }, flows, now);
         }
         self.admit(packet, flows, now);
-        self.follow(now);
+        self.on_backlog(now);
     }
 
     /// A packet has arrived as the queue is to see it.
@@ -197,9 +197,9 @@ impl Link {
     }
 
     /// What waits has changed.
-    fn follow(&mut self, now: Time) {
+    fn on_backlog(&mut self, now: Time) {
         if let Some(special) = &mut self.special {
-            special.follow(self.meter.waiting().packets, now);
+            special.on_backlog(self.meter.waiting().packets, now);
         }
     }
 
@@ -375,7 +375,7 @@ impl Link {
             self.meter.classes.change(names, self.queue.classes());
         }
         self.check_backlog();
-        self.follow(now);
+        self.on_backlog(now);
     }
 
     /// Brings the instruments up to `now`.

@@ -37,7 +37,7 @@ pub enum Event {
     Acknowledged(Segment),
     /// Nothing: the state is looked at.
     Look,
-    /// Lots of the control are so from now on, as [`AnyControl::fix_lots`](sojourn_congestion::AnyControl::fix_lots) takes
+    /// Random numbers of the control are so from now on, as [`AnyControl::fix_random`](sojourn_congestion::AnyControl::fix_random) takes
     /// them.
     Lot {
         /// From 0 to below 1.
@@ -172,7 +172,7 @@ impl Run {
             Event::Accepted => self.sender.on_syn_ack(self.now, self.now),
             Event::Acknowledged(segment) => self.acknowledge(segment),
             Event::Look => {}
-            Event::Lot { value } => self.sender.fix_lots(*value),
+            Event::Lot { value } => self.sender.fix_random(*value),
         }
         self.send();
         let (control, rtt) = (self.sender.control(), self.sender.rtt());

@@ -8,6 +8,7 @@
 
 mod ack;
 mod burst;
+mod fast_path;
 mod idle;
 mod probe;
 mod rack;
@@ -19,7 +20,6 @@ mod short;
 mod tests;
 mod undo;
 mod usage;
-mod usual;
 
 pub use burst::BurstLimits;
 pub use idle::AfterIdle;
@@ -35,6 +35,7 @@ use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::segment::EcnFlags;
 use crate::steering::Granted;
 use burst::Bursts;
+use fast_path::Beyond;
 use idle::Idle;
 use probe::{Pending, Probe};
 use rack::Rack;
@@ -46,7 +47,6 @@ use sojourn_core::{Optional, Span, Stream, Time};
 use std::hint::select_unpredictable;
 use undo::Undo;
 use usage::Usage;
-use usual::Beyond;
 
 /// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
 pub(crate) const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
@@ -130,8 +130,8 @@ pub struct Sender {
     /// Whether rates count as limited by the application only once that writes again.
     limited_at_write: bool,
     state: State,
-    /// Whether it can have [usual](usual) acknowledgements.
-    has_usual: bool,
+    /// Whether its acknowledgements may take the [fast path](fast_path).
+    has_fast_path: bool,
     /// One past the last segment the application has to send.
     end: u32,
     /// One past the highest segment sent when the present or last repair began.
@@ -218,7 +218,7 @@ impl Sender {
             rtt: RttEstimator::new(options.constants.clone()),
             rate: wants_rate.then(Box::default),
             limited_at_write: options.limited_at_write,
-            has_usual: usual::has_usual(options),
+            has_fast_path: fast_path::has_fast_path(options),
             state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
             recover: Optional::NONE,
@@ -308,7 +308,7 @@ impl Sender {
     #[must_use]
     pub fn with_jitter(mut self, longest: Span, random: Stream) -> Sender {
         self.jitter = Some(Box::new(Jitter::new(longest, random)));
-        self.has_usual = false;
+        self.has_fast_path = false;
         self
     }
 
@@ -316,7 +316,7 @@ impl Sender {
     pub(crate) fn obeying(mut self, payload_bytes: u32, scale: u8, first: u32) -> Sender {
         self.granted = Some(Box::new(Granted::new(payload_bytes, scale, first)));
         self.receive_window = first;
-        self.has_usual = false;
+        self.has_fast_path = false;
         self
     }
 
@@ -383,9 +383,9 @@ impl Sender {
         self.control.retune(fresh);
     }
 
-    /// For replays: lots that its control draws are `lot` from now on.
-    pub(crate) fn fix_lots(&mut self, lot: f64) {
-        self.control.fix_lots(Some(lot));
+    /// For replays: each random number that its control draws is `lot` from now on.
+    pub(crate) fn fix_random(&mut self, lot: f64) {
+        self.control.fix_random(Some(lot));
     }
 
     /// The round-trip estimator.

@@ -45,7 +45,7 @@ impl Bbr {
     /// `bbr_reset_probe_bw_mode`.
     pub(super) fn enter_probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
-        self.phase = CYCLE.len() - 1 - self.lots.below(FIRST_PHASES) as usize;
+        self.phase = CYCLE.len() - 1 - self.random.below(FIRST_PHASES) as usize;
         self.next_phase(now);
     }
 

@@ -92,7 +92,7 @@ fn what_is_delivered_until_the_next_departure_has_left() {
 fn a_fixed_lot_chooses_the_phase() {
     let mut control = Bbr::new(&params(&DESCRIPTOR, "linux", &[]), &path(), Stream::new(1, "control")).unwrap();
     let phases = [0.0, 0.2, 0.99].map(|lot| {
-        control.fix_lots(Some(lot));
+        control.fix_random(Some(lot));
         control.enter_probe_bandwidth(Time::ZERO);
         control.phase
     });

@@ -1,6 +1,6 @@
 //! How much may be in flight: the bandwidth-delay product with room for what hosts hold, and the window on its way there.
 
-use super::{Bbr, HAIR, Mode, Repair};
+use super::{Bbr, Mode, ROUNDING_EPSILON, Repair};
 use crate::control::RateSample;
 use crate::path_model::MIN_PIPE;
 use crate::rounding::{rounded_down, rounded_up};
@@ -23,7 +23,7 @@ impl Bbr {
     fn product(&self, bandwidth: f64, gain: f64) -> f64 {
         match self.least_rtt.seconds() {
             None => INITIAL_WINDOW,
-            Some(seconds) => rounded_up(bandwidth * seconds * gain - HAIR),
+            Some(seconds) => rounded_up(bandwidth * seconds * gain - ROUNDING_EPSILON),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which rate comes next (`PccVivaceSender`).
 
-use crate::lots::Lots;
+use crate::replayable::ReplayableRandom;
 
 /// Pairs of intervals in PROBING, one at a higher and one at a lower rate (`kNumIntervalGroupsInProbingScavenger`).
 const PAIRS: usize = 2;
@@ -52,7 +52,7 @@ pub(super) struct RateControl {
     latest: Judged,
     /// Changes that were bounded, less those that were not (`incremental_rate_change_step_allowance_`).
     allowance: u32,
-    lots: Lots,
+    random: ReplayableRandom,
 }
 
 /// What a pair says: its better interval is the faster one, or not.
@@ -67,7 +67,7 @@ fn better(pair: &[Judged]) -> Judged {
 }
 
 impl RateControl {
-    pub(super) fn new(rate: f64, min: f64, lots: Lots) -> RateControl {
+    pub(super) fn new(rate: f64, min: f64, random: ReplayableRandom) -> RateControl {
         RateControl {
             mode: Mode::Starting,
             rate,
@@ -76,7 +76,7 @@ impl RateControl {
             rounds: 1,
             latest: Judged::default(),
             allowance: 0,
-            lots,
+            random,
         }
     }
 
@@ -97,7 +97,7 @@ impl RateControl {
             return self.rate;
         }
         let increase =
-            if sent.is_multiple_of(2) { self.lots.chance(0.5) } else { self.direction == Direction::Decrease };
+            if sent.is_multiple_of(2) { self.random.chance(0.5) } else { self.direction == Direction::Decrease };
         self.direction = if increase { Direction::Increase } else { Direction::Decrease };
         self.rate * self.step()
     }
@@ -233,7 +233,7 @@ mod tests {
     use sojourn_core::Stream;
 
     fn control(mode: Mode, rate: f64) -> RateControl {
-        let mut control = RateControl::new(rate, 500e3, Lots::new(Stream::new(1, "control")));
+        let mut control = RateControl::new(rate, 500e3, ReplayableRandom::new(Stream::new(1, "control")));
         control.mode = mode;
         control
     }

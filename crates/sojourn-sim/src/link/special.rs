@@ -61,15 +61,15 @@ impl Special {
     }
 
     /// So many packets wait `now`.
-    pub(super) fn follow(&mut self, packets: usize, now: Time) {
+    pub(super) fn on_backlog(&mut self, packets: usize, now: Time) {
         if let Some(grants) = &mut self.grants {
-            grants.follow(packets, now);
+            grants.on_backlog(packets, now);
         }
     }
 
     /// Until when nothing may be sent of the `packets` that wait `now`, where something forbids it.
     pub(super) fn holds_back(&mut self, packets: usize, now: Time) -> Option<Time> {
-        self.follow(packets, now);
+        self.on_backlog(packets, now);
         let granted = self.grants.as_ref().and_then(Grants::next);
         let granted = granted.filter(|&granted| granted > now);
         granted.or_else(|| self.shaper.as_mut().map(|shaper| shaper.free_at(now)).filter(|&free_at| free_at > now))
@@ -79,7 +79,7 @@ impl Special {
     pub(super) fn depart(&mut self, packet: &Packet, packets: usize, now: Time) -> u32 {
         if let Some(grants) = &mut self.grants {
             grants.take();
-            grants.follow(packets, now);
+            grants.on_backlog(packets, now);
         }
         if let Some(shaper) = &mut self.shaper {
             shaper.spend(packet.bytes, now);

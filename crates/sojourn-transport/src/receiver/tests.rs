@@ -277,7 +277,7 @@ fn offload_acknowledges_a_burst_once() {
 }
 
 proptest! {
-    /// The short way of the usual segment takes and answers as the general one does, and leaves the same behind.
+    /// The fast path of a segment in order takes and answers as the general one does, and leaves the same behind.
     #[test]
     fn the_short_way_is_the_general_way(
         ack_every in 1u64..3,

@@ -29,11 +29,11 @@ impl Sender {
     #[inline]
     pub fn on_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
         let plain = segment.plain();
-        if let Some(usual) = self.take_usual(plain.number, segment.reports()) {
-            return self.on_usual_ack(&plain, &usual, now);
+        if let Some(found) = self.try_fast_path(plain.number, segment.reports()) {
+            return self.on_fast_path(&plain, &found, now);
         }
-        if self.is_mere_duplicate(segment) {
-            self.on_mere_duplicate(now);
+        if self.is_plain_dupack(segment) {
+            self.on_plain_dupack(now);
             return None;
         }
         self.on_any_ack(segment, now)
@@ -163,7 +163,7 @@ impl Sender {
         }
     }
 
-    /// What the control is told of an acknowledgement of one segment, the usual one, sent at `sent`.
+    /// What the control is told of an acknowledgement of one segment, as on the fast path, sent at `sent`.
     #[inline(always)]
     pub(super) fn measured(&self, ack: &PlainAck, sent: Time, newest: Option<Span>, now: Time) -> Ack {
         Ack {

@@ -59,7 +59,7 @@ impl Sender {
     pub fn with_bursts(mut self, limits: BurstLimits) -> Sender {
         let (at, piece) = (Time::ZERO, limits.most);
         self.bursts = Some(Box::new(Bursts { limits, at, sent: 0, left: 0, written: None, cut_from: 0, piece }));
-        self.has_usual = false;
+        self.has_fast_path = false;
         self
     }
 

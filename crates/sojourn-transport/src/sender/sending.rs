@@ -50,7 +50,7 @@ impl Sender {
     /// The next thing to send now; call until it returns `None`.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        let choice = match self.poll_usual(now) {
+        let choice = match self.poll_fast_path(now) {
             Some(choice) => choice,
             None => self.poll_any(now),
         };

@@ -3,6 +3,7 @@
 mod audit;
 mod burst;
 mod ecn;
+mod fast_path;
 mod laws;
 mod network;
 mod newreno;
@@ -18,4 +19,3 @@ mod short;
 mod steering;
 mod timers;
 mod undo;
-mod usual;

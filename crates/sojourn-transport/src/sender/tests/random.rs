@@ -157,12 +157,12 @@ proptest! {
         }
     }
 
-    /// The short way of the usual acknowledgement decides as the general one does.
+    /// The fast path decides as the general one does.
     #[test]
     fn the_short_way_is_the_general_way(setup in setup()) {
         let [short, general] = [true, false].map(|short| {
             let mut path = build(&setup);
-            path.sender.has_usual &= short;
+            path.sender.has_fast_path &= short;
             path.send_segments(u64::from(setup.segments)).run(PATIENCE_MS);
             (path.log, path.times_sent, path.rtts)
         });

@@ -1,4 +1,4 @@
-//! The usual acknowledgement: it covers the first outstanding segment and no other, reports nothing else, and nothing is
+//! The fast path: an acknowledgement covers the first outstanding segment and no other, reports nothing else, and nothing is
 //! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again. So is what it does
 //! upon a duplicate that reports nothing else, and what [`Sender::poll_transmit`] does where only window and pacing
 //! say whether the next segment goes.
@@ -10,8 +10,8 @@ use crate::segment::{PlainAck, Segment};
 use sojourn_congestion::{Ack, Control};
 use sojourn_core::{Span, Time};
 
-/// What the usual acknowledgement finds.
-pub(super) struct Usual {
+/// What an acknowledgement on the fast path finds.
+pub(super) struct FastPath {
     /// Segments in flight before it.
     flight: u32,
     /// When the segment that it covers was sent.
@@ -30,10 +30,10 @@ pub(super) enum Beyond {
     Paced,
 }
 
-/// Whether a sender with `options` can have usual acknowledgements: no loss detection by time, no window that follows what is
+/// Whether acknowledgements of a sender with `options` may take the fast path: no loss detection by time, no window that follows what is
 /// delivered. What else lets segments go than the window takes that away too: pauses, bursts, a receiver that
 /// steers.
-pub(super) fn has_usual(options: &Options) -> bool {
+pub(super) fn has_fast_path(options: &Options) -> bool {
     options.detection != Detection::Time
         && options.reducing == super::Reducing::AtOnce
         && !options.conserves
@@ -42,10 +42,10 @@ pub(super) fn has_usual(options: &Options) -> bool {
 
 impl Sender {
     /// Enters into the scoreboard that all below `number` has arrived, where that is all that an acknowledgement
-    /// [reports](Segment::reports), and it is the usual one.
+    /// [reports](Segment::reports), and the fast path is open.
     #[inline(always)]
-    pub(super) fn take_usual(&mut self, number: u32, reports: u32) -> Option<Usual> {
-        if !self.has_usual {
+    pub(super) fn try_fast_path(&mut self, number: u32, reports: u32) -> Option<FastPath> {
+        if !self.has_fast_path {
             return None;
         }
         // One number and one branch: flows that are at ease and others take turns.
@@ -55,24 +55,24 @@ impl Sender {
         }
         let flight = self.board.outstanding();
         let sent = self.board.acknowledge_first(number)?;
-        Some(Usual { flight, sent })
+        Some(FastPath { flight, sent })
     }
 
-    /// What follows from the usual acknowledgement, which [`on_ack`](Sender::on_ack) explains step by step.
+    /// What follows from an acknowledgement on the fast path, which [`on_ack`](Sender::on_ack) explains step by step.
     #[inline(always)]
-    pub(super) fn on_usual_ack(&mut self, plain: &PlainAck, usual: &Usual, now: Time) -> Option<Span> {
+    pub(super) fn on_fast_path(&mut self, plain: &PlainAck, found: &FastPath, now: Time) -> Option<Span> {
         debug_assert!(
             self.reduction.is_none() && self.recover.get().is_none_or(|recover| self.board.lost_end() <= recover)
         );
         debug_assert!(self.timed_out_at.is_none() && self.urgent.is_none() && self.limited_sent == 0);
-        let newest = Some(now.since(usual.sent));
+        let newest = Some(now.since(found.sent));
         let sample = self.sample_rtt(plain, 1, newest, now);
         self.retransmission_at = self.timer(now);
         self.idle.on_acknowledged(now);
-        let measured = self.measured(plain, usual.sent, newest, now);
-        let mut ack = Ack { flight: f64::from(usual.flight), ..measured };
+        let measured = self.measured(plain, found.sent, newest, now);
+        let mut ack = Ack { flight: f64::from(found.flight), ..measured };
         if self.rate.is_some() {
-            self.sample_usual(&mut ack);
+            self.sample_fast_path(&mut ack);
         }
         self.control.on_ack(&ack);
         sample
@@ -81,7 +81,7 @@ impl Sender {
     /// The rate over the life of the one segment that `ack` covers. Written where it is read: what has just been written in
     /// pieces must not be moved as a whole.
     #[inline(never)]
-    fn sample_usual(&mut self, ack: &mut Ack) {
+    fn sample_fast_path(&mut self, ack: &mut Ack) {
         let present = self.present(ack.now);
         if let Some(sampler) = &mut self.rate {
             let snapshot = sampler.on_first_delivered(ack.now);
@@ -91,13 +91,13 @@ impl Sender {
 
     /// Whether `segment` says no more than that something has arrived which is not the first segment outstanding.
     #[inline(always)]
-    pub(super) fn is_mere_duplicate(&self, segment: &Segment) -> bool {
-        self.has_usual && segment.number == self.board.first() && segment.reports() == 0
+    pub(super) fn is_plain_dupack(&self, segment: &Segment) -> bool {
+        self.has_fast_path && segment.number == self.board.first() && segment.reports() == 0
     }
 
     /// What follows from that: as it delivers nothing that is known, only what it may say of a loss.
     #[inline(never)]
-    pub(super) fn on_mere_duplicate(&mut self, now: Time) {
+    pub(super) fn on_plain_dupack(&mut self, now: Time) {
         self.respond_by_count(0, 0, now);
         if self.rate.is_some() {
             self.report_losses(now);
@@ -109,15 +109,15 @@ impl Sender {
 
     /// What is sent now, where only window and pacing say whether a new segment goes; `None` where anything else does.
     #[inline(always)]
-    pub(super) fn poll_usual(&mut self, now: Time) -> Option<Choice> {
-        if !self.has_usual || self.state == State::Handshake || !self.urgent.is_none() {
+    pub(super) fn poll_fast_path(&mut self, now: Time) -> Option<Choice> {
+        if !self.has_fast_path || self.state == State::Handshake || !self.urgent.is_none() {
             return None;
         }
         let flight = self.in_flight();
         if flight == 0 {
             return None;
         }
-        debug_assert!(self.has_usual && self.state != State::Handshake && self.urgent.is_none());
+        debug_assert!(self.has_fast_path && self.state != State::Handshake && self.urgent.is_none());
         debug_assert_eq!(flight, self.in_flight());
         debug_assert!(self.urgent_rescue.is_none() && !self.probe.beyond_window && self.sends_lost());
         let window = self.control.window();

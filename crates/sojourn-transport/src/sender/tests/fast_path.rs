@@ -25,7 +25,7 @@ impl Connection {
         let params = Params::new(sojourn_congestion::find(control).unwrap(), None);
         let control = AnyControl::build(&params, &options.path(), Stream::new(1, "control")).unwrap();
         let mut sender = Sender::new(options, control);
-        sender.has_usual &= short_ways;
+        sender.has_fast_path &= short_ways;
         sender.supply_forever();
         let receiver = Receiver::new(options, Clock::default());
         Connection { sender, receiver, data: vec![], acks: vec![], short_ways, log: vec![] }
@@ -61,7 +61,7 @@ impl Connection {
         let sender = format!("{:?}", self.sender);
         let (before, after) = sender.split_once(" beyond: ").unwrap();
         let after = after.split_once(',').unwrap().1;
-        format!("{before}{after}\n{:?}", self.receiver).replace("has_usual: false", "has_usual: true")
+        format!("{before}{after}\n{:?}", self.receiver).replace("has_fast_path: false", "has_fast_path: true")
     }
 }
 

@@ -3,14 +3,14 @@
 /// A value that follows from numbers which are mostly those of the acknowledgement before. A processor that guesses so need
 /// not wait for the arithmetic: most of the time that an acknowledgement takes is a chain of roundings and divisions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Recalled<const N: usize> {
+pub(crate) struct Memo<const N: usize> {
     numbers: [u64; N],
     value: f64,
 }
 
-impl<const N: usize> Recalled<N> {
+impl<const N: usize> Memo<N> {
     /// None yet: no number is this one of all NaNs.
-    pub(crate) const NOTHING: Recalled<N> = Recalled { numbers: [u64::MAX; N], value: f64::NAN };
+    pub(crate) const NOTHING: Memo<N> = Memo { numbers: [u64::MAX; N], value: f64::NAN };
 
     /// The value that follows from `numbers`, if that is known.
     #[inline]
@@ -21,7 +21,7 @@ impl<const N: usize> Recalled<N> {
 
     /// From `numbers` follows `value`, which it returns.
     pub(crate) fn keep(&mut self, numbers: &[f64; N], value: f64) -> f64 {
-        *self = Recalled { numbers: numbers.map(f64::to_bits), value };
+        *self = Memo { numbers: numbers.map(f64::to_bits), value };
         value
     }
 }
@@ -32,11 +32,11 @@ mod tests {
 
     #[test]
     fn a_value_is_known_for_its_numbers_alone() {
-        let mut recalled = Recalled::NOTHING;
-        assert_eq!(recalled.get(&[1.0, f64::NAN]), None);
-        assert_eq!(recalled.keep(&[1.0, f64::NAN], 7.0), 7.0);
-        assert_eq!(recalled.get(&[1.0, f64::NAN]), Some(7.0));
-        assert_eq!(recalled.get(&[1.5, f64::NAN]), None);
-        assert_eq!(recalled.get(&[1.0, 2.0]), None);
+        let mut memo = Memo::NOTHING;
+        assert_eq!(memo.get(&[1.0, f64::NAN]), None);
+        assert_eq!(memo.keep(&[1.0, f64::NAN], 7.0), 7.0);
+        assert_eq!(memo.get(&[1.0, f64::NAN]), Some(7.0));
+        assert_eq!(memo.get(&[1.5, f64::NAN]), None);
+        assert_eq!(memo.get(&[1.0, 2.0]), None);
     }
 }
