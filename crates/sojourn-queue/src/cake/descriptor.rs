@@ -23,7 +23,7 @@ choices! {
         Flows = "flows",
         DualSrcHost = "dual-srchost",
         DualDstHost = "dual-dsthost",
-        TripleIsolate = "triple-isolate",
+        Triple = "triple-isolate",
     }
 }
 
@@ -46,7 +46,7 @@ parameters! {
         /// what has a queue of its own: nothing, a sending or receiving host, a pair of hosts, or a flow; dual and triple let
         /// flows share their host's part: the sending host's, the receiving host's, or that of the busier of both. There is no
         /// NAT to look through
-        isolation: Isolate = choice(Isolate::TripleIsolate.value()),
+        isolation: Isolate = choice(Isolate::Triple.value()),
         perfect: bool = flows::PERFECT_FOR_STUDY,
         /// whether the DSCP is cleared once it has decided the tin
         wash: bool = flag(false),
@@ -224,7 +224,7 @@ pub(super) fn isolation(params: &Params) -> Result<(Isolation, [bool; 2]), Param
         Isolate::Flows => (Isolation::Flows, [false, false]),
         Isolate::DualSrcHost => (Isolation::Flows, [true, false]),
         Isolate::DualDstHost => (Isolation::Flows, [false, true]),
-        Isolate::TripleIsolate => (Isolation::Flows, [true, true]),
+        Isolate::Triple => (Isolation::Flows, [true, true]),
     };
     match isolation {
         _ if !declared.perfect => Ok((isolation, fair)),
