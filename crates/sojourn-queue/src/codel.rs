@@ -16,23 +16,25 @@ use crate::fifo::limit;
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use alloc::vec::Vec;
 use law::{CoDelController, CoDelLaw};
+use sojourn_core::registry::declare::Field;
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
 use sojourn_core::{Amount, Stream, Time, parameters};
 
 parameters! {
-    /// What can be set.
-    struct Parameters {
-        /// what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate; drops at a full buffer
-        /// do not enter the control law
-        limit: Amount = limit(Amount::Packets(1000.0)),
+    /// What can be set beside the law.
+    struct Own {
         ecn: bool = law::ecn(false),
     }
 }
 
-static PARAMETERS: [Parameter; Parameters::LIST.len() + law::Parameters::LIST.len()] =
-    joined(&[&Parameters::LIST, &law::Parameters::LIST]);
+const LIMIT: Field<Amount> = limit(Amount::Packets(1000.0)).described(
+    "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate; drops at a full buffer do not enter the control law",
+);
+
+static PARAMETERS: [Parameter; 1 + law::Parameters::LIST.len() + Own::LIST.len()] =
+    joined(&[&[LIMIT.parameter("limit")], &law::Parameters::LIST, &Own::LIST]);
 
 /// What `codel` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -96,7 +98,7 @@ impl<B: Copy> CoDel<B> {
         Ok(CoDel {
             queue: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
-            law: CoDelLaw::new(&law::Parameters::of(params), Parameters::of(params).ecn, link.packet_bytes)?,
+            law: CoDelLaw::new(&law::Parameters::of(params), Own::of(params).ecn, link.packet_bytes)?,
             controller: CoDelController::default(),
         })
     }

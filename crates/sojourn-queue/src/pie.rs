@@ -36,7 +36,6 @@ pub(crate) const LE_FACTOR: Field<f64> = number(1.0, 1.0..=1000.0).described(
 parameters! {
     /// What can be set beside the law.
     struct Own {
-        limit: Amount = limit(Amount::Packets(1000.0)),
         /// share of limit that has to wait for the controller to become active after quiet times (optional in RFC 8033, there
         /// and in RFC 8034 one third)
         active_above: f64 = number(0.0, 0.0..=1.0),
@@ -44,8 +43,8 @@ parameters! {
     }
 }
 
-static PARAMETERS: [Parameter; Own::LIST.len() + law::Parameters::LIST.len()] =
-    joined(&[&Own::LIST, &law::Parameters::LIST]);
+static PARAMETERS: [Parameter; 1 + law::Parameters::LIST.len() + Own::LIST.len()] =
+    joined(&[&[limit(Amount::Packets(1000.0)).parameter("limit")], &law::Parameters::LIST, &Own::LIST]);
 
 static NS3: [(&str, Value); 1 + law::NS3.len()] =
     joined(&[&[("limit", Value::Amount(Amount::Packets(25.0)))], law::NS3]);
