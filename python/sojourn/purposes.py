@@ -66,6 +66,10 @@ class Purpose:
     """How the values of several groups become one."""
     best_of_all: str
     """What the best variant does, as the end of a sentence about it."""
+    bound: float | None = None
+    """From which value of the column on, or up to which, it is good; None where no source says so."""
+    bound_text: str = ""
+    """The same in words, with its source."""
 
     def groups(self, scenarios: Iterable[Mapping[str, Any]]) -> list[str]:
         """Return the groups that it is about: those that any of the scenarios has."""
@@ -99,6 +103,15 @@ def is_background(group: Mapping[str, Any]) -> bool:
     return group.get("control", {}).get("kind") in LOW_PRIORITY_CONTROLS or group.get("dscp") in LOW_PRIORITY_DSCPS
 
 
+def is_of_line(group: str) -> bool:
+    """Return whether a group is what else the home of an access line does.
+
+    >>> is_of_line("line-film"), is_of_line("uploads")
+    (True, False)
+    """
+    return group.startswith("line-")
+
+
 def _sends(kind: str) -> Callable[[Mapping[str, Any]], bool]:
     return lambda group: group["traffic"]["kind"] == kind
 
@@ -106,7 +119,16 @@ def _sends(kind: str) -> Callable[[Mapping[str, Any]], bool]:
 PURPOSES = {
     one.name: one
     for one in (
-        Purpose("calls", 'a group with traffic "voip"', _sends("voip"), _MOS, min, "has the best calls"),
+        Purpose(
+            "calls",
+            'a group with traffic "voip"',
+            _sends("voip"),
+            _MOS,
+            min,
+            "has the best calls",
+            4.03,
+            "a MOS of at least 4.03 for each call, an R of 80, with which users are satisfied (ITU-T G.107, annex B)",
+        ),
         Purpose("pages", 'a group with traffic "web"', _sends("web"), _PAGE, max, "has the fastest pages"),
         Purpose(
             "background",
@@ -115,6 +137,8 @@ PURPOSES = {
             Column(_SHARE.shown, min),
             sum,
             "gives background traffic the smallest share",
+            0.1,
+            "a share of at most 10 % for background traffic",
         ),
     )
 }

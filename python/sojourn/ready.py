@@ -30,6 +30,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "fair-queueing",
         "cake-lower-effort",
         "host-fairness",
+        "gateway-and-modem",
         "access-link",
         "adsl-two-way",
         "noisy-line",

@@ -82,6 +82,17 @@ class Profile(TypedDict):
     station: str | None
 
 
+class Line(TypedDict):
+    """An access line of the population: a plan in a home."""
+
+    name: str
+    technology: str
+    """"fibre", "cable", "vdsl", "adsl", "fixed" (wireless), "radio", "leo" or "geo"."""
+    summary: str
+    weight: float
+    """Its part of all lines, which sum to 1."""
+
+
 class Catalogue(TypedDict):
     """Everything that has a name."""
 
@@ -93,6 +104,7 @@ class Catalogue(TypedDict):
     noises: list[Entry]
     protections: list[Entry]
     access: list[Profile]
+    lines: list[Line]
     traffic: list[Kind]
     scenarios: list[ReadyScenario]
 

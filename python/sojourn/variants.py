@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sojourn import purposes
 from sojourn.api import Scenario
 from sojourn.reading import input_error
 from sojourn.registry import entries
@@ -59,7 +60,11 @@ def _preset(family: str, kind: str, wanted: str | None) -> dict[str, str]:
 
 def _controlled(tables: Mapping[str, Any]) -> tuple[str, str]:
     """Return the one group that has a control, and the name of the control."""
-    found = [(group["name"], group["control"]["kind"]) for group in tables["group"] if "control" in group]
+    found = [
+        (group["name"], group["control"]["kind"])
+        for group in tables["group"]
+        if "control" in group and not purposes.is_of_line(group["name"])
+    ]
     if len(found) != 1:
         names = ", ".join(name for name, _ in found) or "none"
         message = (

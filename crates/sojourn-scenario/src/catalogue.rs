@@ -1,12 +1,13 @@
 //! Everything that can be named in a scenario, as data for listings and documentation.
 
-use crate::access::{PROFILES, Profile, Settings};
+use crate::access::{Line, PROFILES, Profile, Settings};
 use crate::format::{FAMILIES, Family, Section, TRAFFIC};
 use crate::{outside, ready, value, write};
 use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, Preset, Says, Setting, Unit};
 
-/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "traffic": [{"name",
+/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "lines": [{"name",
+/// "technology", "summary", "weight"}], "traffic": [{"name",
 /// "summary", "origin"}], "scenarios": [{"name", "summary", "text"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
 /// sources, down, up, station}` with keys of a link and their values as a file has them, and the only station or null, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
@@ -22,6 +23,7 @@ pub fn catalogue() -> Value {
         .collect();
     let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
     listed.insert("access".to_owned(), PROFILES.iter().map(profile).collect());
+    listed.insert("lines".to_owned(), Line::all().iter().map(line).collect());
     listed.insert("traffic".to_owned(), TRAFFIC.all().map(traffic).collect());
     listed.insert("scenarios".to_owned(), json!(scenarios));
     Value::Object(listed)
@@ -44,6 +46,10 @@ fn profile(profile: &Profile) -> Value {
         "up": settings(profile.up),
         "station": profile.station,
     })
+}
+
+fn line(line: &Line) -> Value {
+    json!({ "name": line.name, "technology": line.technology(), "summary": line.summary(), "weight": line.weight })
 }
 
 fn family(family: &'static Family) -> Vec<Value> {

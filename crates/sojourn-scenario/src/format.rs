@@ -435,7 +435,7 @@ pub(crate) static SCENARIO: Section = Section {
             name: "access",
             form: Form::Table(&ACCESS),
             presence: Presence::Optional("there are no links but those that the file describes"),
-            description: "an access line, whose profile fills the bottleneck and the return link",
+            description: "an access line, which fills the bottleneck and the return link",
             example: "{ profile = \"adsl2+\" }",
         },
         Key {

@@ -38,7 +38,7 @@ mod types;
 mod value;
 mod write;
 
-pub use access::{Bursts, Medium, Noise, Protection, Settings};
+pub use access::{Bursts, Line, Medium, Noise, Protection, Settings};
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use outside::CustomTraffic;

@@ -90,10 +90,14 @@ fn parse(
         // What a parser recovers from broken text only leads to more messages.
         return Err(reporter.finish());
     }
-    // What is set of a link is set of the link that the profile has filled.
-    let of_access = |text: &str| text.trim_start().starts_with("access");
+    // What is set of a link is set of the link that the line has filled; what the line adds depends on the duration.
+    let of_access = |text: &str| ["access", "duration"].iter().any(|key| text.trim_start().starts_with(key));
+    let had_access = root.as_table().is_some_and(|root| root.get("access").is_some());
     overrides::apply(&mut root, overrides, of_access, &mut reporter);
-    access::expand(&mut root);
+    if !had_access {
+        access::make_room(&mut root);
+    }
+    access::expand(&mut root, &mut reporter);
     overrides::apply(&mut root, overrides, |text| !of_access(text), &mut reporter);
     let groups = flow_groups(&root);
     let fields = Checker { reporter: &mut reporter, base, groups: &groups }.section(&SCENARIO, &root, "");

@@ -127,6 +127,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "long-fat-path",
     "voip-under-load",
     "backups-beside-calls",
+    "gateway-and-modem",
     "video",
     "traffic-mix",
     "short-transfers",

@@ -78,7 +78,7 @@ pub(crate) fn span(node: &Node) -> Result<Span, Fault> {
 }
 
 /// A rate.
-fn rate(node: &Node) -> Result<Rate, Fault> {
+pub(crate) fn rate(node: &Node) -> Result<Rate, Fault> {
     let bits = quantity::read(node, &[&RATE], false)?.integer().unwrap_or(u64::MAX);
     within(bits, 1, FASTEST, node)?;
     Rate::from_bits_per_second(bits).ok_or_else(|| node.unexpected())

@@ -38,6 +38,7 @@ _COMMANDS = {
     "plot": "plot:plot",
     "run": "run:run",
     "schema": "inspect:schema",
+    "shaper": "shaper:shaper",
     "show": "inspect:show",
     "stats": "stats:stats",
     "study": "study:study",

@@ -1,5 +1,6 @@
 """The command `compare`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,11 @@ from sojourn.api import Scenario
 from sojourn.cli import completion as completing
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option, output
-from sojourn.cli.lookup import metric_rows
+from sojourn.cli.lookup import LINE_HELP, metric_rows, on_line
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
 from sojourn.progress import progress
-from sojourn.reading import ROOT_HELP, unknown_name
+from sojourn.reading import ROOT_HELP, input_error, unknown_name
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
@@ -31,6 +32,8 @@ _FORMS = ("table", "markdown", "csv", "json")
     sojourn compare my-link.toml --queue droptail,codel --metric voip_mos,share --format markdown > table.md
     sojourn compare my-link.toml --queue droptail,codel --page queues.html
     sojourn compare my-link.toml --queue droptail,codel --kernel
+    sojourn compare my-link.toml --queue droptail,codel --line cable-100-10-film
+    sojourn compare gateway-and-modem --queue cake,fq_codel --lines home
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME|-", shell_complete=completing.scenarios)
@@ -47,7 +50,13 @@ _FORMS = ("table", "markdown", "csv", "json")
     help="Show these metrics.  [default: by what the scenario has]",
 )
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key in all variants.")
-@click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Runs of each.")
+@click.option("--line", metavar="NAME", help=LINE_HELP)
+@click.option(
+    "--lines",
+    metavar="WHICH",
+    help="Run on many access lines: home (30 that stand for all), home:100, cable, all, or names.",
+)
+@click.option("--runs", type=click.IntRange(min=1), metavar="N", help="Runs of each.  [default: 10; 1 with --lines]")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @click.option(
@@ -72,7 +81,9 @@ def compare(  # noqa: PLR0913 (one for each option)
     purpose: str | None,
     metrics: str | None,
     overrides: tuple[str, ...],
-    runs: int,
+    line: str | None,
+    lines: str | None,
+    runs: int | None,
     jobs: int | None,
     root: str | None,
     kernel: bool,
@@ -93,17 +104,49 @@ def compare(  # noqa: PLR0913 (one for each option)
     from sojourn.variants import variants
 
     _check_targets(page, plot, out, force=force)
-    scenario = Scenario.load(source, overrides, root=root)
+    scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
     made = variants(
         scenario, queues=split(queues), controls=split(controls), own=own, preset="linux" if kernel else None
     )
     _check_metrics(split(metrics), [group for group, _ in scenario.groups.items()])
+    if lines is not None:
+        _check_lines({"--kernel": kernel, "--page": page, "--plot": plot, "--out": out, "--metric": metrics})
+        _compare_on_lines(made, lines, runs or 1, purpose, jobs, "json" if as_json else form)
+        return
     with progress(scenario.name) as update:
         found = comparison.compare(
-            made, runs=runs, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
+            made, runs=runs or 10, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
         )
     _write(found, page, plot, out, force=force)
     _print(found, split(metrics) or None, "json" if as_json else form)
+
+
+def _check_lines(beside: Mapping[str, object]) -> None:
+    """Refuse what a comparison on many lines does not have."""
+    for option, value in beside.items():
+        if value:
+            raise input_error(f"{option} does not go with --lines", key=option, allowed="one of the two")
+
+
+def _compare_on_lines(
+    made: Mapping[str, Scenario], which: str, runs: int, purpose: str | None, jobs: int | None, form: str
+) -> None:
+    from sojourn import lines
+
+    with progress("lines") as update:
+        found = lines.on_lines(made, lines.chosen(which), runs=runs, purpose=purpose, jobs=jobs, progress=update)
+    if form == "json":
+        render.print_json(found.rows())
+    elif form == "csv":
+        rows = found.rows()
+        render.print_csv(list(rows[0]), [list(row.values()) for row in rows])
+    elif form == "markdown":
+        render.print_markdown(found.grid())
+        click.echo(f"\n{found.answer}\n\n{' '.join(found.notes())}")
+    else:
+        click.echo(f"{found.answer}\n")
+        render.print_grid(found.grid())
+        click.echo("\n" + "\n".join(found.notes()))
 
 
 def _print(found: "Comparison", metrics: list[str] | None, form: str) -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LISTED = [
-    *("worlds", "queues", "controls", "traffic", "media", "noises", "protections", "access", "presets"),
-    *("metrics", "scenarios"),
+    *("worlds", "queues", "controls", "traffic", "media", "noises", "protections", "access", "lines"),
+    *("presets", "metrics", "scenarios"),
 ]
 
 
@@ -49,6 +49,7 @@ def list_(what: str | None, as_json: bool) -> None:
             render.print_overview(found)
         return
     special = {
+        "lines": lookup.line_rows,
         "presets": _presets,
         "worlds": _worlds,
         "traffic": lookup.traffic_rows,
@@ -103,6 +104,7 @@ def _presets() -> list[dict[str, str]]:
     sojourn show voip
     sojourn show metrics
     sojourn show adsl2+
+    sojourn show cable-100-10-film
     sojourn show motivating-red > my-scenario.toml
     sojourn show motivating-red --resolved
     """,
@@ -154,6 +156,9 @@ def _parts(name: str) -> list[tuple[Any, Callable[[], None]]]:
             found.append(({"is": kind, **entry}, partial(render.print_entry, kind, entry)))
     lines = [line for line in catalogue()["access"] if line["name"] == name]
     found += [({"is": "access", **line}, partial(render.print_profile, line)) for line in lines]
+    for line in catalogue()["lines"]:
+        if line["name"] == name:
+            found.append((lookup.line_document(line), partial(render.print_line, line)))
     if name not in [scenario["name"] for scenario in catalogue()["scenarios"]]:
         found += [(one, partial(render.print_traffic, one)) for one in lookup.traffic() if one["name"] == name]
     return found

@@ -7,12 +7,15 @@ from typing import Any
 
 from sojourn import _native, ready, worlds
 from sojourn.data import metrics
-from sojourn.registry import catalogue, entries
+from sojourn.registry import Line, catalogue, entries
 
 Row = dict[str, str]
 
 ALIASES = {"reno": "newreno", "tail_drop": "droptail", "fifo": "droptail", "pfifo": "droptail", "ledbat++": "ledbatpp"}
 """Other names that people use; those that differ only in case, hyphens and blanks need none."""
+LINE_HELP = (
+    "Put an access line (`list lines`) in place of the links: its way up is the bottleneck; NAME:down, its way down."
+)
 _OVERVIEW = ("queues", "controls", "transports", "media", "access")
 
 
@@ -86,10 +89,41 @@ def known() -> list[str]:
     return [
         *(entry["name"] for _, entry in entries()),
         *(profile["name"] for profile in catalogue()["access"]),
+        *(line["name"] for line in catalogue()["lines"]),
         *(kind["name"] for kind in traffic()),
         *(scenario["name"] for scenario in catalogue()["scenarios"]),
         *worlds.OWN,
     ]
+
+
+def line_rows() -> list[Row]:
+    """Return a row for each line of the population."""
+    return [
+        {"name": line["name"], "weight": f"{100 * line['weight']:.2f} %", "summary": line["summary"]}
+        for line in catalogue()["lines"]
+    ]
+
+
+def on_line(name: str | None) -> list[str]:
+    """Return the overrides that `--line` stands for.
+
+    >>> on_line("cable-100-10-film:down")
+    ['access.line=cable-100-10-film', 'access.bottleneck=down']
+    """
+    if name is None:
+        return []
+    line, colon, side = name.partition(":")
+    return [f"access.line={line}", *([f"access.bottleneck={side}"] if colon else [])]
+
+
+def line_document(line: Line) -> dict[str, Any]:
+    """Return a line of the population with the tables that it makes of a scenario."""
+    group = {"name": "any", "control": "cubic", "rtt": "20 ms"}
+    text = json.dumps({"duration": "60 s", "access": {"line": line["name"]}, "group": [group]})
+    tables = json.loads(_native.load_json(text).to_json())
+    others = [one for one in tables["group"] if one["name"] != group["name"]]
+    links = {key: tables[key] for key in ("bottleneck", "reverse", "hop", "change") if tables.get(key)}
+    return {"is": "line", **line, **links, **({"group": others} if others else {})}
 
 
 def spelled_as_known(name: str, known: Sequence[str]) -> str:

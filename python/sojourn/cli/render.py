@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.registry import Entry, Parameter, Profile
+from sojourn.registry import Entry, Line, Parameter, Profile
 from sojourn.store import dump_json
 
 if TYPE_CHECKING:
@@ -156,6 +156,17 @@ def print_profile(profile: Profile) -> None:
             *(_section("Stations", [[station]]) if station else _section("Up, from the home", up)),
         )
     )
+
+
+def print_line(line: Line) -> None:
+    """Print what a line of the population is, and the tables that it makes of a scenario."""
+    from sojourn.cli.lookup import line_document
+    from sojourn.reading import toml_text
+
+    document = line_document(line)
+    tables = {key: value for key, value in document.items() if isinstance(value, dict | list)}
+    click.echo(f"# {line['name']}: {line['summary']}; {100 * line['weight']:.2f} % of all lines\n")
+    click.echo(toml_text(tables), nl=False)
 
 
 def print_traffic(kind: Mapping[str, Any]) -> None:

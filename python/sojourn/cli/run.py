@@ -10,6 +10,7 @@ from sojourn.api import Scenario
 from sojourn.cli import render
 from sojourn.cli.completion import scenarios
 from sojourn.cli.examples import json_option, output
+from sojourn.cli.lookup import LINE_HELP, on_line
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line
 from sojourn.cli.worlds import WorldCommand
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     sojourn run my-link.toml --set bottleneck.queue.kind=red --set "bottleneck.rate=4 Mbit/s"
     sojourn run my-link.toml --out results/my-link --packets --pcap
     sojourn run cellular --plot delay.pdf
+    sojourn run web-pages --line cable-100-10-film:down
     sojourn run my-link.toml --runs 10 --page my-link.html
     sojourn run controlled-delay --probes --plot controller.pdf
     sojourn run my-link.toml --backend linux --runs 3
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.option("--line", metavar="NAME", help=LINE_HELP)
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @json_option
 @output("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
@@ -64,6 +67,7 @@ def run(  # noqa: PLR0913 (one for each option)
     runs: int | None,
     jobs: int | None,
     overrides: tuple[str, ...],
+    line: str | None,
     root: str | None,
     as_json: bool,
     out: str | None,
@@ -98,7 +102,7 @@ def run(  # noqa: PLR0913 (one for each option)
     _check_targets(out, plot, page, force=force)
     counts = {"seed": seed, "runs": runs}
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
-    native = read(source, [*overrides, *numbers], root)
+    native = read(source, [*on_line(line), *overrides, *numbers], root)
     render.print_warnings(native.warnings)
     if dry_run:
         _list_steps(chosen.steps(native))

@@ -1,10 +1,5 @@
 //! Named access lines: what both directions of a line are set to where a file says nothing else.
 
-use crate::check::entry_origin;
-use crate::format::{FILLED, Form, Section};
-use crate::node::{Data, Entry, Node, Origin, Table};
-use crate::source;
-
 /// Keys of a link and their values, written as in a file.
 pub type Settings = &'static [(&'static str, &'static str)];
 
@@ -259,56 +254,6 @@ impl Profile {
     /// The profile called `name`.
     pub fn named(name: &str) -> Option<&'static Profile> {
         PROFILES.iter().find(|profile| profile.name == name)
-    }
-}
-
-/// Fills the links that the file's profile is about with what the file leaves out. A table for an algorithm that does
-/// not say which takes the profile's, and changes it. What is wrong with the profile itself is found later.
-pub(crate) fn expand(root: &mut Node) {
-    let Data::Table(root) = &mut root.data else { return };
-    let Some(access) = root.get("access").and_then(Node::as_table) else { return };
-    let Some(entry) = access.entry("profile") else { return };
-    let Some(profile) = entry.value.as_text().and_then(Profile::named) else { return };
-    let origin = entry_origin(entry);
-    let sides = match access.get("bottleneck").map(Node::as_text) {
-        // The access point is the bottleneck, whose medium carries both directions.
-        _ if profile.station.is_some() => [profile.down, profile.up],
-        None | Some(Some("up")) => [profile.up, profile.down],
-        Some(Some("down")) => [profile.down, profile.up],
-        Some(_) => return,
-    };
-    for (section, settings) in FILLED.into_iter().zip(sides).filter(|(_, settings)| !settings.is_empty()) {
-        let link = root.get_or_insert(section.name, origin, || Node::new(Data::Table(Table::default()), origin));
-        if let Data::Table(link) = &mut link.data {
-            settings.iter().for_each(|(key, text)| fill(section, link, key, text, origin));
-        }
-    }
-    if let Some(station) = profile.station.filter(|_| root.get("station").is_none()) {
-        let value = source::value_or_text(station, origin);
-        root.entries.push(Entry { key: "station".to_owned(), origin, value });
-    }
-}
-
-fn fill(section: &'static Section, link: &mut Table, name: &str, text: &str, origin: Origin) {
-    let exclusive = section.exclusive();
-    if exclusive.contains(&name) && exclusive.iter().any(|other| link.get(other).is_some()) {
-        return;
-    }
-    let value = source::value_or_text(text, origin);
-    let Some(given) = link.entries.iter_mut().find(|entry| entry.key == name) else {
-        link.entries.push(Entry { key: name.to_owned(), origin, value });
-        return;
-    };
-    let Some(Form::Algorithm(family)) = section.key(name).map(|key| &key.form) else { return };
-    let (Data::Table(given), Data::Table(rest)) = (&mut given.value.data, family.expanded(&value).data) else { return };
-    let word = family.word_key();
-    let same = given.get(word).is_none_or(|word_given| word_given.as_text() == rest.get(word).and_then(Node::as_text));
-    if same {
-        for entry in rest.entries {
-            if given.get(&entry.key).is_none() {
-                given.entries.push(entry);
-            }
-        }
     }
 }
 
