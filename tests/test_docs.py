@@ -27,6 +27,7 @@ GUIDES = [
     RECORD_PAGE,
     ROOT / "docs/guide/traffic.md",
     ROOT / "docs/guide/access.md",
+    ROOT / "docs/guide/lines.md",
     ROOT / "docs/guide/padding.md",
 ]
 LONGEST_PARAGRAPH = 700

@@ -38,7 +38,7 @@ FLOORS = (
     ("variants",),
     ("lab",),
     ("notebook",),
-    ("campaign", "comparison", "detect", "pad", "study", "papers", "studies", "trial"),
+    ("campaign", "comparison", "detect", "lines", "pad", "shaper", "study", "papers", "studies", "trial"),
     ("cli",),
     ("demo",),
     ("__main__",),

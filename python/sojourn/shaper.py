@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn import InputError, purposes
 from sojourn.api import Scenario
@@ -16,6 +16,9 @@ from sojourn.reading import input_error
 from sojourn.report import Grid, Shown
 from sojourn.spelling import spelled
 from sojourn.worlds.world import Progress
+
+if TYPE_CHECKING:
+    from sojourn.figures.shaper import Curve
 
 GATEWAY = "access.gateway"
 PARTS = (0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 1.0, 1.025, 1.05)
@@ -107,6 +110,19 @@ class Rates:
         text += f", and {self.delay_ms(faster[0], direction):.4g} ms at {faster[0]}." if faster else "."
         return text if knee > self.parts[0] else f"{text} Slower ones were not tried."
 
+    def _curve(self, direction: str) -> "Curve":
+        from sojourn.figures.shaper import Curve
+
+        names, knee = [named(part) for part in self.parts], self.knee(direction)
+        return Curve(
+            self.way(direction),
+            [self.delay_ms(name, direction) for name in names],
+            [self.goodput_mbps(name, direction) for name in names],
+            self.delay_ms(NONE, direction),
+            self.goodput_mbps(NONE, direction),
+            None if knee is None else self.parts.index(knee),
+        )
+
     def grid(self) -> Grid:
         """Tabulate one row for each part of the rate, the slowest first; the delay at a direction's knee has a star."""
         rows = [[name, *self._cells(name)] for name in (*map(named, self.parts), NONE)]
@@ -138,6 +154,7 @@ class Rates:
         """Return the page of the rates, which `sojourn.pages.write` writes; `command` is what makes it again."""
         from sojourn.figures.shaper import rates
 
+        curves = [self._curve(direction) for direction in self.judged]
         knees = [knee for direction in self.judged if (knee := self.knee(direction)) is not None]
         at = named(min(knees)) if knees else NONE
         sources = {name: self.found.results[name].source for name in (NONE, at)}
@@ -148,7 +165,7 @@ class Rates:
             lead=[self.answer],
             pictures=[
                 picture(
-                    rates(self),
+                    rates(self.parts, curves),
                     "A call waits little up to the knee (squares). Beyond it the buffer of the modem or the ISP fills.",
                     "Dots are means; dashed: no shaper.",
                     name="shaper",
@@ -200,7 +217,7 @@ def shaper_rates(
     >>> import sojourn
     >>> from sojourn.shaper import shaper_rates
     >>> base = sojourn.Scenario.load("gateway-and-modem", {"duration": "8 s", "warmup": "3 s"})
-    >>> shaper_rates(base, [0.8, 1.1], runs=1).knee
+    >>> shaper_rates(base, [0.8, 1.1], runs=1).knee("forward")
     0.8
     """
     kept = tuple(sorted(set(parts)))

@@ -1,40 +1,42 @@
 """What a gateway's shaper brings and costs, over its rate."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled, tip
 
-if TYPE_CHECKING:
-    from sojourn.shaper import Rates
-
 _HEIGHT_IN = 2.8
 
 
-def rates(found: "Rates") -> Figure:
-    """Draw each direction's longest delay of a call and its goodput over the shaper's rate; squares are knees."""
-    from sojourn.shaper import NONE, named
+@dataclass(frozen=True)
+class Curve:
+    """A direction of a line: a value for each part of its rate, and the one without a shaper."""
 
-    x = [100 * part for part in found.parts]
-    names = [named(part) for part in found.parts]
+    title: str
+    delays_ms: Sequence[float]
+    goodputs_mbps: Sequence[float]
+    alone_ms: float
+    alone_mbps: float
+    knee: int | None
+    """The place of the best part; None where no shaper is best."""
+
+
+def rates(parts: Sequence[float], curves: Sequence[Curve]) -> Figure:
+    """Draw each direction's longest delay of a call and its goodput over the shaper's rate; squares are knees."""
+    x = [100 * part for part in parts]
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, _HEIGHT_IN), layout="constrained")
         delay, goodput = figure.subplots(1, 2, sharex=True)
-        for direction, colour in (("forward", family(0)), ("reverse", family(2))):
-            if direction not in found.judged:
-                continue
-            title = found.way(direction)
-            delays = [found.delay_ms(name, direction) for name in names]
-            (line,) = delay.plot(x, delays, "o-", color=colour, markersize=4, label=title)
-            line.set_gid(tip(title))
-            delay.axhline(found.delay_ms(NONE, direction), color=colour, linewidth=0.8, linestyle="--")
-            parts = [found.goodput_mbps(name, direction) for name in names]
-            goodput.plot(x, parts, "o-", color=colour, markersize=4, label=title)
-            goodput.axhline(found.goodput_mbps(NONE, direction), color=colour, linewidth=0.8, linestyle="--")
-            knee = found.knee(direction)
-            if knee is not None:
-                delay.plot([100 * knee], [found.delay_ms(named(knee), direction)], "s", color=colour, markersize=8)
+        for curve, colour in zip(curves, (family(0), family(2)), strict=False):
+            (line,) = delay.plot(x, curve.delays_ms, "o-", color=colour, markersize=4, label=curve.title)
+            line.set_gid(tip(curve.title))
+            delay.axhline(curve.alone_ms, color=colour, linewidth=0.8, linestyle="--")
+            goodput.plot(x, curve.goodputs_mbps, "o-", color=colour, markersize=4, label=curve.title)
+            goodput.axhline(curve.alone_mbps, color=colour, linewidth=0.8, linestyle="--")
+            if curve.knee is not None:
+                delay.plot([x[curve.knee]], [curve.delays_ms[curve.knee]], "s", color=colour, markersize=8)
         delay.set_title("one-way delay of a call, p99 [ms]", loc="left")
         goodput.set_title("goodput [Mbit/s]", loc="left")
         goodput.legend(frameon=False)
