@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.detect.bandwidth import Carries, carries
 from sojourn.detect.classes import code_points_count, has_l4s, low_share
 from sojourn.detect.features import lasting_rate
 from sojourn.detect.log import EMPTY, FlowLog
 from sojourn.detect.model import Judgement, Model, Reading, stage_of
 from sojourn.detect.plan import CLASSES, FULL, FULL_BYTES, FULL_COUNT, GREEDY, L4S, LARGE, LESS, LOW_DSCP, THIN
-from sojourn.detect.probe import Probed
+from sojourn.detect.probe import Probed, was_full
 from sojourn.detect.route import route_change_ms
 from sojourn.detect.turns import takes_turns
 from sojourn.detect.twin import Twin, twin
@@ -43,6 +44,8 @@ class Answer:
     """The rate that lasts, as IP packets."""
     carried_mbps: float | None = None
     """The most that the path carried for seconds: under the overload, which does not slow down, where there was one."""
+    line: Carries = field(default_factory=Carries)
+    """What the line carries, for a shaper before it."""
     delay_ms: float | None = None
     """The 95th percentile of the thin flow's waiting time beside a greedy flow."""
     deepest_ms: float | None = None
@@ -99,6 +102,7 @@ class Answer:
             **{key: getattr(self, key) for key in keys},
             "parameters": {name: asdict(read) for name, read in self.parameters.items()},
             "twin": None if self.twin is None else self.twin.document(),
+            "line": asdict(self.line),
             "evidence": list(self.evidence),
         }
 
@@ -111,6 +115,7 @@ def answer(seen: Probed, model: Model) -> Answer:
     common: dict[str, Any] = {
         "rate_mbps": rate / 1e6 if rate > 0 else None,
         "carried_mbps": seen.carried_mbps,
+        "line": carries(seen.rate_bps, seen.logs, seen.stages, is_full=bool(load) and was_full(load, seen.rate_bps)),
         "delay_ms": _known(wait_ms(load.get(THIN, EMPTY), 0.95)),
         "deepest_ms": _known(seen.deepest_ms),
         "dropped": _signals(seen),

@@ -82,7 +82,7 @@ NAMES = tuple(REASONS)
 
 def dispersion_bps(train: FlowLog, count: int, size_bytes: int) -> float:
     """Return the rate at which back-to-back packets left the bottleneck: the median over whole trains; NaN for none."""
-    gaps = _gaps(train, count)
+    gaps = train_gaps(train, count)
     return float(size_bytes * 8 / np.median(gaps)) if len(gaps) and np.median(gaps) > 0 else NOTHING
 
 
@@ -227,7 +227,7 @@ def _near(wait: Times, place: int) -> float:
     return quantile(wait[max(0, place - 5) : place + 6], 0.5)
 
 
-def _gaps(train: FlowLog, count: int) -> Times:
+def train_gaps(train: FlowLog, count: int) -> Times:
     """Return the mean time between the packets of each train that arrived whole and in order."""
     whole = len(train.sent_s) // count * count
     arrivals = train.received_s[:whole].reshape(-1, count)
@@ -236,7 +236,7 @@ def _gaps(train: FlowLog, count: int) -> Times:
 
 
 def _dispersion(train: FlowLog, count: int, packet_s: float) -> float:
-    gaps = _gaps(train, count)
+    gaps = train_gaps(train, count)
     return log10(float(np.median(gaps)) / packet_s + 1e-2) if len(gaps) else NOTHING
 
 

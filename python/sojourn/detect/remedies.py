@@ -7,6 +7,7 @@ from typing import Any
 from sojourn import api
 from sojourn.comparison import Comparison, compare
 from sojourn.detect.answer import SURE, Answer
+from sojourn.detect.bandwidth import Carries
 from sojourn.detect.table import queue_table
 
 SHAPED = 0.95
@@ -26,6 +27,7 @@ _MEANING = {
     "shaper": "a shaper: a burst passes faster than the rate that lasts, and then packets wait",
 }
 _NEEDED = "CAKE on the router that sends into the line, a little slower than the line, keeps a call's wait short"
+_UNKNOWN = "at which rate cannot be told, since"
 _NOT_NEEDED = (
     "A call does not suffer from it; background traffic that is to give way still needs a mark (DSCP LE) and a queue "
     "that knows it, such as CAKE's."
@@ -62,29 +64,37 @@ def remedy(found: Answer, base_ms: float | None = None) -> Remedy | None:
     base_ms
         Round-trip time of the line while nothing waits; 30 ms where it is not known.
     """
-    judged, rate, delay_ms = found.judgement, found.carried_mbps, found.delay_ms
-    if judged is None or rate is None or delay_ms is None:
+    judged, line, delay_ms = found.judgement, found.line, found.delay_ms
+    if judged is None or found.carried_mbps is None or delay_ms is None:
         return None
-    shaped = f"{rate * SHAPED:.3g}mbit"
     # Behind a policer nothing waits, and what is too much is lost, also of a call.
     needed = delay_ms > _GOOD_MS or judged.family == "policer"
-    command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}" if needed else None
+    known = line.low_mbps is not None and line.high_mbps is not None
+    shaped = None if line.low_mbps is None else f"{line.low_mbps * SHAPED:.3g}mbit"
+    command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}" if needed and known else None
     is_sure = not found.is_new and judged.families[judged.family] >= SURE
     likely = "is" if is_sure else "is most like"
-    carries = f"The line carries {rate:.3g} Mbit/s, and 95 % of a call's packets wait up to {delay_ms:.3g} ms"
+    carried = f"The line carries {_range(line)}" if known else f"Up to {found.carried_mbps:.3g} Mbit/s got through"
+    do = f"{_NEEDED}: {command}" if command else f"{_NEEDED}; {_UNKNOWN} {line.why_not}."
     sentences = (
-        f"{carries} in its queue beside a bulk flow.",
+        f"{carried}, and 95 % of a call's packets wait up to {delay_ms:.3g} ms in its queue beside a bulk flow.",
         f"The queue {likely} {_MEANING[judged.family]}.",
-        f"{_NEEDED}: {command}" if needed else _NOT_NEEDED,
+        do if needed else _NOT_NEEDED,
     )
     variants = alternatives(found, base_ms)
     table = compare(variants, runs=_RUNS, purpose="calls") if variants else None
     return Remedy(sentences, command, table)
 
 
+def _range(line: Carries) -> str:
+    """Return a line's rate in words: one number where both ends are written alike."""
+    low, high = (f"{rate or 0.0:.3g}" for rate in (line.low_mbps, line.high_mbps))
+    return f"{low} Mbit/s" if low == high else f"{low} to {high} Mbit/s"
+
+
 def alternatives(found: Answer, base_ms: float | None) -> dict[str, api.Scenario]:
     """Return a call beside an upload on this line, with its own queue and with others; nothing where it is unknown."""
-    rate = found.carried_mbps
+    rate = found.line.low_mbps
     own = (
         None if found.judgement is None else queue_table(found.judgement.best, found.parameters, found.deepest_ms, rate)
     )
