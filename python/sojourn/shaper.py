@@ -232,8 +232,6 @@ def shaper_rates(
         raise input_error(message, key="access") from None
     variants |= {named(part): scenario.with_({GATEWAY: part}) for part in kept}
     shaped = variants[named(kept[0])].to_dict()
-    if variants[NONE].to_dict() == shaped:
-        raise input_error("a medium that stations share has no shaper before it", key=GATEWAY)
     found = compare(variants, runs=runs, purpose="calls", jobs=jobs, progress=progress)
     rates = (_mbps(shaped[link]["rate"]) / kept[0] for link in ("bottleneck", "reverse"))
     return Rates(kept, found, (next(rates), next(rates)))

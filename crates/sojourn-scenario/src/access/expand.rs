@@ -47,6 +47,15 @@ pub(crate) fn expand(root: &mut Node, reporter: &mut Reporter<'_>) {
     let gateway = access.get("gateway").map_or(line.gateway(), as_number).filter(|&part| part > 0.0);
     let Path { down, up, changes, others } = line.path();
     if line.station().is_some() {
+        if let Some(entry) = access.entry("gateway").filter(|_| gateway.is_some()) {
+            let fault = Fault::new("a gateway before a medium that stations share");
+            reporter.error(
+                entry_origin(entry),
+                "access.gateway",
+                fault,
+                "no gateway: its rate follows from the medium",
+            );
+        }
         return shared(root, line.station(), &down.keys, origin);
     }
     let [forward, reverse] = if is_down { [&down, &up] } else { [&up, &down] };

@@ -316,6 +316,13 @@ mod tests {
     }
 
     #[test]
+    fn a_gateway_before_a_shared_medium_is_refused() {
+        let text = "access = { profile = \"wifi\", gateway = 0.9 }\nduration = \"1 s\"\ngroup = [{ name = \"a\", control = \"cubic\", rtt = \"1 ms\" }]";
+        let problems = Scenario::parse(text, None, &Base::Nowhere, &[]).unwrap_err().to_string();
+        assert!(problems.contains("access.gateway: found a gateway before a medium that stations share"), "{problems}");
+    }
+
+    #[test]
     fn an_unknown_line_gets_a_suggestion() {
         let text = "access.line = \"cable-100-10-fim\"\nduration = \"1 s\"\ngroup = [{ name = \"a\", control = \"cubic\", rtt = \"1 ms\" }]";
         let problems = Scenario::parse(text, None, &Base::Nowhere, &[]).unwrap_err().to_string();
