@@ -16,7 +16,7 @@ from sojourn.detect.plan import SMALL, SMALL_BYTES, SMALL_COUNT, Stage
 from sojourn.detect.waits import NOTHING
 
 ALIKE = 1.06
-"""Rates of one line differ by at most this, as averages by what is lost; others that have more make them differ more."""
+"""Rates of one line differ by at most this, as averages by what is lost; others on it make them differ more."""
 # Gaps of small packets are short, so that delays which vary move them more.
 _SMALL = 1.12
 # A load that is more than the line can carry loses at least so much of itself; chance and policers' bursts take less.
