@@ -115,7 +115,7 @@ def answer(seen: Probed, model: Model) -> Answer:
     common: dict[str, Any] = {
         "rate_mbps": rate / 1e6 if rate > 0 else None,
         "carried_mbps": seen.carried_mbps,
-        "line": carries(seen.rate_bps, seen.logs, seen.stages, is_full=bool(load) and was_full(load, seen.rate_bps)),
+        "line": carries(seen.logs, seen.stages, is_full=bool(load) and was_full(load, seen.rate_bps)),
         "delay_ms": _known(wait_ms(load.get(THIN, EMPTY), 0.95)),
         "deepest_ms": _known(seen.deepest_ms),
         "dropped": _signals(seen),

@@ -12,8 +12,8 @@ import numpy as np
 
 from sojourn.detect.features import lasting_rate, train_gaps
 from sojourn.detect.log import EMPTY, Log
-from sojourn.detect.plan import SMALL, SMALL_BYTES, SMALL_COUNT, Stage
-from sojourn.detect.waits import NOTHING
+from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, SMALL, SMALL_BYTES, SMALL_COUNT, Stage
+from sojourn.detect.waits import NOTHING, quantile
 
 ALIKE = 1.06
 """Rates of one line differ by at most this, as averages by what is lost; others on it make them differ more."""
@@ -25,6 +25,7 @@ _FILLS = 0.93
 _BUCKET = (0.8, 0.87)
 _STEADY = 1.03
 _LATE = 0.75
+_LAST = 2
 
 
 @dataclass(frozen=True)
@@ -38,20 +39,18 @@ class Carries:
     """Why nothing can be said, as the end of a sentence."""
 
 
-def carries(rate_bps: float, logs: dict[str, Log], stages: list[Stage], *, is_full: bool) -> Carries:
+def carries(logs: dict[str, Log], stages: list[Stage], *, is_full: bool) -> Carries:
     """Return what a line carries by what a probe has seen.
 
     Parameters
     ----------
-    rate_bps
-        What the first trains tell.
     logs, stages
         The logs of the stages that were sent, and the stages.
     is_full
         Whether the greedy flow filled the queue (`sojourn.detect.probe.was_full`).
     """
     load = logs.get("load", {})
-    trains, small, greedy = rate_bps, _small_trains(load), lasting_rate(load)
+    trains, small, greedy = _ends_of_trains(logs.get("find", {})), _small_trains(load), lasting_rate(load)
     if not (trains > 0 and greedy > 0):
         return Carries(why_not="too few packets arrived")
     if small > _SMALL * trains:
@@ -94,6 +93,15 @@ def _is_alike(one: float, other: float, most: float) -> bool:
 
 def _between(one: float, other: float) -> Carries:
     return Carries(min(one, other) / 1e6, max(one, other) / 1e6)
+
+
+def _ends_of_trains(find: Log) -> float:
+    """Return the rate at which the last packets of the first trains left: a small bucket lets the first ones pass."""
+    train = find.get(FULL, EMPTY)
+    arrivals = train.received_s[: len(train.sent_s) // FULL_COUNT * FULL_COUNT].reshape(-1, FULL_COUNT)
+    gaps = (arrivals[:, -1] - arrivals[:, -1 - _LAST]) / _LAST
+    gap = quantile(gaps[~np.isnan(gaps)], 0.5)
+    return FULL_BYTES * 8 / gap if gap > 0 else NOTHING
 
 
 def _small_trains(load: Log) -> float:
