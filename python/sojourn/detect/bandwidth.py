@@ -24,7 +24,9 @@ _FILLS = 0.93
 # Of what is sent of an overload on a line of its own, all but the surplus arrives.
 _BUCKET = (0.8, 0.87)
 _STEADY = 1.03
+# Of small trains the quicker quarter counts: others may come between those of the rest.
 _LATE = 0.75
+# So many gaps at the end of a train tell its rate.
 _LAST = 2
 
 
