@@ -63,13 +63,15 @@ class Relation:
     keys: tuple[str, ...] = ()
 
 
+def _ahead(sign: int, asked: Asked, one: Number, other: Number) -> float:
+    """Return by how much more than chance a number is above another, or below it where the sign is negative."""
+    return _strict(sign * (one.mean - other.mean) - _chance(asked, one, other))
+
+
 def _above(sign: int, *, clearly: bool) -> Judge:
     def judge(_cells: Sequence[Cell], asked: Asked) -> list[Judged]:
         return [
-            Judged(
-                cell.at,
-                _strict(sign * (cell.number.mean - other.number.mean) - _chance(asked, cell.number, other.number)),
-            )
+            Judged(cell.at, _ahead(sign, asked, cell.number, other.number))
             if clearly
             else Judged(
                 cell.at, sign * (cell.number.mean - other.number.mean) + _chance(asked, cell.number, other.number)
@@ -157,12 +159,11 @@ def _extreme(sign: int) -> Judge:
         along, which = asked["along"], asked["which"]
         found = []
         for line in lines(cells, along).values():
-            values = {cell.at[along]: sign * cell.number.mean for cell in line}
-            if which not in values:
-                raise unknown_name(f"the axis {along!r} has no value", str(which), list(map(str, values)))
-            best = max(value for name, value in values.items() if name != which)
-            at = next(cell.at for cell in line if cell.at[along] == which)
-            found.append(Judged(at, _strict(values[which] - best)))
+            by = {cell.at[along]: cell for cell in line}
+            if which not in by:
+                raise unknown_name(f"the axis {along!r} has no value", str(which), list(map(str, by)))
+            own = by.pop(which)
+            found.append(Judged(own.at, min(_ahead(sign, asked, own.number, other.number) for other in by.values())))
         return found
 
     return judge
@@ -259,8 +260,8 @@ RELATIONS: dict[str, Relation] = {
     "falling": Relation(_ordered(-1, clearly=True), _chance_words, _ORDER),
     "not falling": Relation(_ordered(1, clearly=False), _chance_words, _ORDER),
     "not rising": Relation(_ordered(-1, clearly=False), _chance_words, _ORDER),
-    "largest": Relation(_extreme(1), lambda _asked: "any difference", ("along", "which")),
-    "smallest": Relation(_extreme(-1), lambda _asked: "any difference", ("along", "which")),
+    "largest": Relation(_extreme(1), _chance_words, ("along", "which", "tolerance")),
+    "smallest": Relation(_extreme(-1), _chance_words, ("along", "which", "tolerance")),
     "shown": Relation(lambda _cells, _asked: [], lambda _asked: ""),
 }
 """Pairwise: above, below, not above, not below, equal. Bounds: at least, at most, more than, less than, between.

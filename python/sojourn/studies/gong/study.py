@@ -106,8 +106,8 @@ _WHAT = ("utilization", "queue", "TCP's share")
 _TAIL = ["DropTail"]
 _AQMS = ["RED", "CHOKe", "DRR", "SFQ", "CoDel"]
 _CONTROLS = ["LEDBAT", "NICE", "TCP-LP"]
-# What counts as no variation, half or twice is the same story, and where the paper prints in bold.
-_SMALL, _TOLERANCE, _BOLD = 0.05, "factor 2", 0.5
+# A hundredth is no variation that ten runs could tell, half or twice is the same story, and the paper prints in bold.
+_SMALL, _TOLERANCE, _BOLD = 0.01, "factor 2", 0.5
 _ON_CYCLES = "It depends on how long flows are on, which the paper does not print: see the checks on cycles."
 _ON_CONTROLS = (
     "It depends on the implementation of NICE, which is not published, and on what is left where all three yield "
@@ -201,7 +201,7 @@ def _cells(means: Means) -> Iterator[tuple[Row, str, int, float]]:
                 yield row, reading, column, row.variation(means, metric, **where)
 
 
-@claim("table2", "{reading}: {row}, {what}", tolerance="factor 2, or both at most 0.05")
+@claim("table2", "{reading}: {row}, {what}", tolerance="factor 2, or both at most 0.01")
 def coefficients(means: Means) -> Iterator[Outcome]:
     """Compare each cell of the table."""
     for row, reading, column, value in _cells(means):
