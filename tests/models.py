@@ -11,13 +11,18 @@ from numpy.typing import NDArray
 
 from sojourn.detect import stored
 from sojourn.detect.download import NAMES as DOWNLOAD_NAMES
+from sojourn.detect.draw import CAUSES
 from sojourn.detect.features import NAMES
-from sojourn.detect.model import DOWNLOAD, STAGES, Forest, Model, TwinScale, place_of
+from sojourn.detect.model import DOWNLOAD, STAGES, Forest, Model, TwinScale, cause_at, place_of
 from sojourn.detect.twin import COMPONENTS
 
 Arrays = dict[str, NDArray[Any]]
 CLASSES = ["codel", "droptail"]
 READER = place_of("full", "codel", "target_ms")
+
+
+_CAUSES = [cause_at(stage, cause) for stage in STAGES for cause in CAUSES]
+_ALL: dict[str, list[str]] = {**dict.fromkeys((*STAGES, DOWNLOAD), CLASSES), **{key: ["no", "yes"] for key in _CAUSES}}
 
 
 def _tree() -> Arrays:
@@ -52,6 +57,8 @@ def small() -> Model:
     reader = {**_tree(), "values": np.array([1.0, 2.0, 3.0], np.float32), "residuals": np.array([-0.5, 0.5])}
     forests = {stage: _names(len(NAMES)) for stage in STAGES}
     forests |= {DOWNLOAD: _names(len(DOWNLOAD_NAMES)), READER: Forest([], reader)}
+    said = Forest(["no", "yes"], {name: _names(1).arrays[name] for name in (*_tree(), "shares", "calibration")})
+    forests |= dict.fromkeys(_CAUSES, said)
     twin = TwinScale(np.ones(len(COMPONENTS)), np.full(3, 2.0))
     return Model(forests, dict.fromkeys(STAGES, twin), {"probes": 4})
 
@@ -140,15 +147,23 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "classes-a-list": (lambda: _saying(classes=["full"]), "it lacks forests"),
     "classes-without-a-forest": (lambda: _saying(classes={"full": CLASSES}), "it lacks forests"),
     "unknown-names": (
-        lambda: _saying(classes={**dict.fromkeys((*STAGES, DOWNLOAD), CLASSES), "full": ["codel", "\x1b[2J"]}),
+        lambda: _saying(classes={**_ALL, "full": ["codel", "\x1b[2J"]}),
         "'full' has names of queues that nobody knows",
     ),
     "a-name-twice": (
-        lambda: _saying(classes={**dict.fromkeys((*STAGES, DOWNLOAD), CLASSES), "full": ["codel"] * 2}),
+        lambda: _saying(classes={**_ALL, "full": ["codel"] * 2}),
         "'full' has a name twice",
     ),
+    "a-cause-that-answers-otherwise": (
+        lambda: _saying(classes={**_ALL, _CAUSES[0]: ["no", "perhaps"]}),
+        "answers neither no nor yes",
+    ),
+    "a-cause-without-a-share": (
+        lambda: _with(f"{_CAUSES[0]}.shares", np.zeros((3, 2), np.uint8)),
+        "has leaves without a share",
+    ),
     "another-place": (
-        lambda: _saying(classes={**dict.fromkeys((*STAGES, DOWNLOAD), CLASSES), "read:full:codel:colour": []}),
+        lambda: _saying(classes={**_ALL, "read:full:codel:colour": []}),
         "reads no parameter of a queue",
     ),
     "missing-array": (lambda: _without("full.left"), "the array 'full.left' is missing"),

@@ -1,6 +1,7 @@
 """The detector: what both ends log, what the trains tell, and that it says nothing where nothing can be known."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path as File
 from typing import Any
@@ -13,11 +14,12 @@ from sojourn import api
 from sojourn.detect import hosts, plan, remedies
 from sojourn.detect.answer import answer, fair_queueing
 from sojourn.detect.download import NAMES as DOWNLOAD_NAMES
-from sojourn.detect.draw import FAMILIES, LEFT_OUT, draw
-from sojourn.detect.features import NAMES, REASONS, vector
+from sojourn.detect.draw import FAMILIES, LEFT_OUT, PARTS, draw, name_of
+from sojourn.detect.features import NAMES, REASONS, find_rate, vector
 from sojourn.detect.log import FlowLog, of_table
 from sojourn.detect.model import Forest, calibrated
 from sojourn.detect.plan import FULL, GREEDY, LONGEST_S, OVERLOAD, QUESTIONS, Path
+from sojourn.detect.population import crossed, is_held_out, learnt_from
 from sojourn.detect.probe import BudgetError, Probed, estimate, over, probe
 from sojourn.detect.stored import load_model
 
@@ -94,6 +96,81 @@ def test_a_budget_is_kept_before_anything_is_sent() -> None:
     with pytest.raises(BudgetError, match=r"'load' sends up to .* MB; .* of the budget are left"):
         probe(send, budget_bytes=1e6)
     assert asked == ["find"]
+
+
+@pytest.mark.parametrize("rate_mbps", [0.5, 3, 9, 10, 20, 21, 60, 100, 1000])
+def test_a_probe_sends_less_where_a_line_is_faster(rate_mbps: float) -> None:
+    """A probe cost 41 MB at 20 Mbit/s and 407 MB at 200."""
+    rate = rate_mbps * 1e6
+    sent = sum(stage.size_bytes for stage in (plan.find(), plan.load(rate), plan.overload(rate, plan.LONG_OVERLOAD_S)))
+    assert sent < (19e6 if rate_mbps <= 20 else 60e6)
+
+
+def test_trains_that_a_bucket_let_pass_do_not_plan_the_load() -> None:
+    """Behind a wire of 1 Gbit/s the first trains told 1 Gbit/s, and the load would have been over in 0.2 s."""
+    table = {"queue": "droptail", "rate": "1 Gbit/s", "shaper": {"rate": "20 Mbit/s", "burst": "200 kB"}}
+    seen = probe(over(Path({"bottleneck": table}, "30 ms"), 1))
+    assert [stage.name for stage in seen.stages] == ["find", "load", "load", "overload"]
+    assert seen.stages[2].active_s == pytest.approx(plan.load(20e6).active_s, rel=0.1)
+    assert seen.sent_bytes < 25e6
+    assert seen.sent_bytes > sum(flow.size_bytes.sum() for log in seen.logs.values() for flow in log.values())
+
+
+def test_a_line_whose_trains_tell_too_little_is_not_flooded() -> None:
+    """Jitter of 3 ms stretches trains: they tell 20 Mbit/s of 300, and the greedy flow took 143 MB."""
+    table = {"queue": "droptail", "rate": "300 Mbit/s", "jitter": {"kind": "uniform", "max": "3 ms", "reorder": False}}
+    seen = probe(over(Path({"bottleneck": table}, "30 ms"), 1))
+    assert find_rate(seen.logs["find"]) < 90e6
+    assert seen.rate_bps > 200e6
+    assert seen.sent_bytes < 60e6
+
+
+@pytest.mark.parametrize("limit", [300, 500, 1000])
+@pytest.mark.parametrize("rate", ["3 Mbit/s", "6 Mbit/s", "10 Mbit/s"])
+def test_a_deep_fifo_is_not_called_anything_else(rate: str, limit: int) -> None:
+    """All of them were named hhf at 98 % and more: at these rates HHF, a FIFO of the same limit, finds no hitters."""
+    found = answer(probe(over(path({"kind": "droptail", "limit": f"{limit} packets"}, rate), 4)), load_model())
+    assert found.judgement is not None
+    assert found.judgement.names["droptail"] > 0.25
+    assert max(share for name, share in found.judgement.names.items() if name != "droptail") < 0.8
+
+
+def test_random_loss_is_said_where_it_is() -> None:
+    for queue in ("droptail", "fq_codel"):
+        with_loss = answer(probe(over(path(queue, loss=0.01), 2)), load_model())
+        without = answer(probe(over(path(queue), 2)), load_model())
+        assert with_loss.causes["loss"] > 0.8
+        assert without.causes["loss"] < 0.3
+        assert with_loss.evidence[0].startswith("Packets are lost at random as well")
+
+
+def test_where_a_full_buffer_dropped_its_depth_is_said() -> None:
+    found = answer(probe(over(path({"kind": "droptail", "limit": "100 packets"}, "10 Mbit/s"), 2)), load_model())
+    (said,) = [one for one in found.evidence if "deepest" in one]
+    # Some of the 100 packets are small.
+    found_ms, packets = re.findall(r"\d[0-9.]*", said)
+    assert 0.9 * 120 < float(found_ms) <= 121
+    assert 90 < float(packets) <= 100
+
+
+def test_every_name_is_drawn_by_its_part() -> None:
+    drawn = [name_of(place) for place in range(2 * sum(PARTS.values()))]
+    assert {name: drawn.count(name) for name in FAMILIES} == {name: 2 * parts for name, parts in PARTS.items()}
+
+
+def test_training_draws_no_line_that_is_held_out() -> None:
+    lines = learnt_from(300.0)
+    assert not any(is_held_out(one.line) for one in lines)
+    assert {one.name for one in lines} == {"droptail", "cake", "pie"}
+    held_out = [line["name"] for line in sojourn.catalogue()["lines"] if is_held_out(line["name"])]
+    assert 0.4 < len(held_out) / len(sojourn.catalogue()["lines"]) < 0.6
+
+
+def test_the_first_of_two_queues_of_one_rate_holds_the_packets() -> None:
+    """Behind the provider's FIFO a shaper as fast as the line finds nothing to queue; in front of the modem it does."""
+    assert crossed("vdsl-50-10-shaped-close", "down").name == "droptail"
+    assert crossed("vdsl-50-10-shaped-close", "up").name == "cake"
+    assert crossed("vdsl-50-10-shaped-close", "up").rate_mbps < 10
 
 
 def test_every_feature_has_a_reason_and_a_place() -> None:
@@ -210,7 +287,7 @@ def test_a_forest_by_hand() -> None:
 def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File) -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
     from sojourn.detect.stored import save
-    from sojourn.detect.training import Examples, fit, train
+    from sojourn.detect.training import TREES, Examples, fit, train
 
     random = np.random.default_rng(1)
     names = np.array(["codel", "pie", "sfq"] * 60)
@@ -218,8 +295,9 @@ def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File
     rows[::7, 5] = np.nan
     first, second = tmp_path / "a.npz", tmp_path / "b.npz"
     known = [{"target_ms": 5.0 + place % 7} if name == "codel" else {} for place, name in enumerate(names)]
-    probes = Examples(rows, names, known)
-    watched = Examples(rows[:, : len(DOWNLOAD_NAMES)], names, [{}] * len(names))
+    causes = [("loss",) if place % 5 else ("bulk",) for place in range(len(names))]
+    probes = Examples(rows, names, known, causes)
+    watched = Examples(rows[:, : len(DOWNLOAD_NAMES)], names, [{}] * len(names), [()] * len(names))
     save(first, fit(probes, watched, 3))
     save(second, fit(probes, watched, 3))
     assert first.read_bytes() == second.read_bytes()
@@ -230,9 +308,7 @@ def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File
     assert 5 < read.value < 11
     assert read.low < read.value < read.high
     assert model.read("pie", dict(zip(NAMES, rows[0], strict=True)), whole=True) == {}
-    chosen = ensemble.RandomForestClassifier(
-        200, min_samples_leaf=2, max_features="sqrt", random_state=3, class_weight="balanced"
-    )
+    chosen = ensemble.RandomForestClassifier(TREES, min_samples_leaf=2, max_features="sqrt", random_state=3)
     chosen.fit(np.where(np.isnan(rows), -1000, rows).astype(np.float32), names)
     said = chosen.predict_proba(np.where(np.isnan(rows[:20]), -1000, rows[:20]).astype(np.float32))
     assert train(probes, watched, 3)["full"].votes(rows[:20]) == pytest.approx(said, abs=0.01)
@@ -360,8 +436,8 @@ def test_l4s_is_told_where_it_is_asked_for(queue: dict[str, Any], rate: str, l4s
 def test_a_slow_flow_of_other_traffic_does_not_make_classes() -> None:
     others = [{"name": "others", "rtt": "40 ms", "control": "cubic"}]
     for queue in ({"kind": "droptail", "limit": "100 packets"}, {"kind": "fq_codel", "preset": "linux"}):
-        crossed = replace(path(queue), others=others)
-        assert answer(probe(over(crossed, 2), asks=QUESTIONS), load_model()).classes is False
+        shared = replace(path(queue), others=others)
+        assert answer(probe(over(shared, 2), asks=QUESTIONS), load_model()).classes is False
 
 
 def test_what_is_not_sure_is_not_said_as_if_it_were() -> None:

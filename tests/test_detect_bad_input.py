@@ -59,8 +59,8 @@ def test_another_route_in_the_middle_is_seen(queue: dict[str, Any], longer_ms: f
     found = answer(probe(rerouted(rerouted(sent(queue), 0.0, 100.0), 5.0, longer_ms)), load_model())
     assert found.judgement is None, found.verdict
     assert found.cannot is not None
-    _, _, _, size, _, way, *_ = found.cannot.split()
-    assert way == ("longer" if longer_ms > 0 else "shorter")
+    _, _, way, _, size, *_ = found.cannot.split()
+    assert way == ("rose" if longer_ms > 0 else "fell")
     assert float(size) == pytest.approx(abs(longer_ms), rel=0.35)
 
 

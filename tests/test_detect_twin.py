@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sojourn import api
+from sojourn.detect import plan
 from sojourn.detect.answer import answer, strangeness, twin_of
 from sojourn.detect.log import FlowLog
 from sojourn.detect.model import Reading
@@ -145,7 +147,7 @@ def test_the_table_of_what_was_read() -> None:
     red = {"min_bytes": reading(50e3), "max_bytes": reading(40e3), "max_p": reading(0.1)}
     table = queue_table("red", red, 100.0, 12.0)
     assert table is not None
-    assert table["min"] == "36000 B"
+    assert (table["min"], table["max"]) == ("35500 B", "40000 B")
     assert table["limit"] == "100 packets"
     assert queue_table("shaper", {}, 1.0, 1.0) is None
 
@@ -168,3 +170,13 @@ def test_a_twin_is_that_of_the_best_name() -> None:
     nearest = twin_of(seen, judged, model)
     assert nearest is not None
     assert nearest.name == judged.best == "codel"
+
+
+@pytest.mark.parametrize("least", [2e3, 17.2e3, 19e3, 60e3, 2e5])
+@pytest.mark.parametrize("most", [3e3, 6e3, 19.1e3, 21e3, 63e3])
+def test_thresholds_of_red_make_a_queue_however_they_were_read(least: float, most: float) -> None:
+    """17.2 and 19.1 kB were refused: a burst of theirs was shorter than min."""
+    read = {"min_bytes": Reading(least, least, least), "max_bytes": Reading(most, most, most)}
+    table = queue_table("red", read, 50.0, 10.0)
+    link = {"rate": "10 Mbit/s", "queue": table}
+    assert api.scenario(plan.find().scenario(Path({"bottleneck": link}, "30 ms"), 1)).duration_s > 0

@@ -1,8 +1,11 @@
-"""`python -m benchmarks.detector --kernel 54 --sim 360 --downloads 216`: probe what is missing, and write the page."""
+"""`python -m benchmarks.detector --kernel 54 --sim 360 --downloads 216`: probe what is missing, and write the page.
+
+Probes of lines are made each time, with the model of the package: 290 take a minute and a half on two processors.
+"""
 
 import argparse
 
-from benchmarks.detector import classed, downloads
+from benchmarks.detector import classed, downloads, lines
 from benchmarks.detector.cases import classed_cases, linux_cases, linux_classed_cases, ns3_cases
 from benchmarks.detector.collect import RESULTS, collect
 from benchmarks.detector.page import write
@@ -40,7 +43,7 @@ def main() -> None:
     collect(given.linux_classes, {**_TC, "asks": True}, LINUX_CLASSES, given.jobs, classed.observe, linux_classed_cases)
     collect(given.ns3, _NS3, NS3, given.jobs, among=ns3_cases)
     files = (KERNEL, SIM, DOWNLOADS, CLASSES, SIM_CLASSES, LINUX, LINUX_CLASSES, NS3)
-    write({file.stem: file for file in files}, load_model())
+    write({file.stem: file for file in files}, load_model(), lines.collect(given.jobs))
 
 
 if __name__ == "__main__":

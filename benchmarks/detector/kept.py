@@ -50,10 +50,12 @@ class Kept:
         of_stage, of_flow = (np.asarray(table[name].cast(pa.string())) for name in ("stage", "flow"))
         for stage in stages:
             owns = {name: (of_stage == stage.name) & (of_flow == name) for name in PROBES}
+            # Probes were longer once; of a log counts what today's would have sent.
+            sent = columns["sent_us"] < stage.active_s * _US
             logs[stage.name] = {
-                name: _log({key: column[own] for key, column in columns.items()})
+                name: _log({key: column[own & sent] for key, column in columns.items()})
                 for name, own in owns.items()
-                if own.any()
+                if (own & sent).any()
             }
         return Probed(about["rate_bps"], about["rtt_ms"], logs, stages)
 
@@ -66,7 +68,7 @@ def plan_of(seen: Probed) -> list[tuple[str, float, float]]:
 def _stage(rate_bps: float, name: str, active_s: float, overload_bps: float) -> Stage:
     if name == "find":
         return find()
-    return load(rate_bps, active_s) if name == "load" else overload(overload_bps / OVERLOAD, active_s)
+    return load(rate_bps) if name == "load" else overload(overload_bps / OVERLOAD, active_s)
 
 
 def _table(stage: str, name: str, flow: FlowLog) -> pa.Table:

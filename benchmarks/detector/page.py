@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.detector import classed, of_downloads, of_others, of_twins
+from benchmarks.detector import classed, of_downloads, of_lines, of_others, of_twins
 from benchmarks.detector.collect import PACKETS
+from benchmarks.detector.lines import Told
 from benchmarks.detector.seen import Seen, judge, split
 from benchmarks.detector.tables import calibration_error, in_best, luck, share, table
 from sojourn import api
@@ -21,8 +22,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "validation" / "detector.md"
 _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.97, 1.0001)
 
 
-def write(files: Mapping[str, Path], model: Model) -> None:
-    """Write the page of files by what is in them: `kernel`, `sim`, `downloads`, `classes` and `sim-classes`."""
+def write(files: Mapping[str, Path], model: Model, told: Sequence[Told]) -> None:
+    """Write the page of files by what is in them (`kernel`, `sim`, `downloads` ...), and of what was said of lines."""
     real, failed = judge(files["kernel"], model, PACKETS["linux"])
     linux, linux_failed = judge(files["linux"], model, PACKETS["tc"])
     of_ns3, ns3_failed = judge(files["ns3"], model, PACKETS["ns3"])
@@ -37,6 +38,7 @@ def write(files: Mapping[str, Path], model: Model) -> None:
         _TARGETS,
         _TURNS,
         _turns({"kernel": real, "kernel, other queues": linux, "ns-3": of_ns3, "simulation": simulated}),
+        *of_lines.section(told),
         "## Which queues of a kernel are taken for which?",
         _confusion(real),
         *of_others.section(linux, of_ns3, [*linux_failed, *ns3_failed]),

@@ -13,6 +13,7 @@ from sojourn.detect.answer import DECIDED
 from sojourn.detect.draw import FAMILIES
 from sojourn.detect.features import NAMES
 from sojourn.detect.model import Judgement, Model, Reading, TwinScale, stage_of
+from sojourn.detect.probe import Probed
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,19 @@ _FAMILY: dict[str, str] = {
 def judge(file: Path, model: Model, kept: Kept | None = None) -> tuple[list[Seen], list[dict[str, Any]]]:
     """Return the probes of a file with what the model says, and those that failed.
 
-    Twins are compared anew where the logs were `kept`; else they are those of the file.
+    Features and twins are those of the logs where they were `kept`; else they are those of the file.
     """
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     failed = [row for row in rows if "features" not in row]
     whole = [row for row in rows if "features" in row]
     seen = []
     for row in whole:
-        values = {name: float("nan") if row["features"][name] is None else row["features"][name] for name in NAMES}
+        read = None if kept is None else kept.read(row)
+        values = _features(row, read)
         sent_overload = row["features"]["over_rate"] is not None
         loaded = {name: float("nan") if name.startswith("over_") else value for name, value in values.items()}
         judged = model.judge(values, whole=sent_overload)
-        about = row if kept is None else {**row, **said_of(kept.read(row))}
+        about = row if read is None else {**row, **said_of(read), **_sent(read)}
         seen.append(
             Seen(
                 {**about, **_limited(about["twin"], judged, model.twins[stage_of(whole=sent_overload)])},
@@ -83,6 +85,16 @@ def judge(file: Path, model: Model, kept: Kept | None = None) -> tuple[list[Seen
             )
         )
     return seen, failed
+
+
+def _sent(read: Probed) -> dict[str, float]:
+    return {"sent_bytes": read.sent_bytes, "active_s": read.active_s}
+
+
+def _features(row: Mapping[str, Any], read: Probed | None) -> dict[str, float]:
+    if read is not None:
+        return read.features
+    return {name: float("nan") if row["features"][name] is None else row["features"][name] for name in NAMES}
 
 
 def _limited(twin: dict[str, Any] | None, judged: Judgement, scale: TwinScale) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def detect() -> None:
 @click.argument("source", metavar="FILE|READY-NAME")
 @click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
 @click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) and ECT(1) count, too: up to 10 s more.")
-@click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
+@click.option("--budget", default="60 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the runs.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
@@ -162,7 +162,7 @@ def path(  # noqa: PLR0913 (one for each option)
 )
 @click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
 @click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) and ECT(1) count, too: up to 10 s more.")
-@click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
+@click.option("--budget", default="60 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
 @click.option(
     "--max-rate",
     default="100 Mbit/s",
@@ -224,28 +224,41 @@ def host(  # noqa: PLR0913 (one for each option)
     examples="""
     tcpdump -i eth0 -s 128 -w download.pcap tcp       # while a download over TCP runs
     sojourn detect download.pcap
+    sojourn detect download.pcap --page download.html
     sojourn detect results/my-link --json             # a result with packets (run --out results/my-link --packets)
     """,
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="CAPTURE|RESULT")
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
+@output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
 @json_option
-def capture(file: Path, model: Path | None, as_json: bool) -> None:
-    """Tell what a download shows of the queue that it crossed; nothing is sent.
+def capture(file: Path, model: Path | None, page: Path | None, as_json: bool) -> None:
+    """Tell what a download shows of the queue that it crossed, and what to do; nothing is sent.
 
     Reads a pcap or pcapng file, or a result with packets. The largest stream is looked at, and others beside it.
     """
     from sojourn.detect.captured import read_streams
     from sojourn.detect.passive import passive
+    from sojourn.detect.remedies import remedy_for_download
     from sojourn.detect.stored import load_model
 
+    if page is not None:
+        check_file("--page", page)
     known = load_model(model)
     streams, notes = read_streams(file)
     found = passive(streams, known, notes)
+    advised = remedy_for_download(found)
+    if page is not None:
+        from sojourn.detect.download_page import download_page
+        from sojourn.pages import write
+
+        write(download_page(found, streams, command_line(), advised), page)
     if as_json:
-        render.print_json(found.document())
-    else:
-        click.echo(_passive_text(found))
+        render.print_json({**found.document(), "remedy": None if advised is None else advised.document()})
+        return
+    click.echo(_passive_text(found))
+    if advised is not None:
+        _print_remedy(advised)
 
 
 def _passive_text(found: "Passive") -> str:
@@ -328,10 +341,10 @@ def _probed(
     """,
 )
 @click.option(
-    "--probes", type=click.IntRange(110, 100_000), default=2640, show_default=True, metavar="N", help="Their number."
+    "--probes", type=click.IntRange(110, 100_000), default=6200, show_default=True, metavar="N", help="Their number."
 )
 @click.option(
-    "--downloads", type=click.IntRange(110, 100_000), default=3300, show_default=True, metavar="N", help="Their number."
+    "--downloads", type=click.IntRange(110, 100_000), default=3410, show_default=True, metavar="N", help="Their number."
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Of all that is drawn."

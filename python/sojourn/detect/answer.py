@@ -8,6 +8,7 @@ import numpy as np
 
 from sojourn.detect.bandwidth import Carries, carries
 from sojourn.detect.classes import code_points_count, has_l4s, low_share
+from sojourn.detect.draw import BULK, LOSS
 from sojourn.detect.features import lasting_rate
 from sojourn.detect.log import EMPTY, FlowLog
 from sojourn.detect.model import Judgement, Model, Reading, stage_of
@@ -16,7 +17,7 @@ from sojourn.detect.probe import Probed, was_full
 from sojourn.detect.route import route_change_ms
 from sojourn.detect.turns import takes_turns
 from sojourn.detect.twin import Twin, twin
-from sojourn.detect.waits import wait_ms
+from sojourn.detect.waits import last_waits, quantile, wait_ms, waiting
 
 SURE = 0.8
 """A name is said only with this probability; else the family, where that has it."""
@@ -24,9 +25,11 @@ DECIDED = 0.97
 """A probe ends after the load where a name has this probability and is like what was trained."""
 # Below this nothing waited: in ms, and in full packets.
 _MIN_QUEUE_MS, _MIN_QUEUE_PACKETS = 1.0, 3.0
-# A rate that differs by more than this between the halves of the load has changed.
+# A rate that differs by more than this between the first and the last third of the load has changed.
 _CHANGE = 0.5
 _FEW_PACKETS = 50
+# Losses of which nine in ten came at this part of the deepest wait, or more, came from a full buffer.
+_FEW_LOSSES, _DEEPEST = 20, 0.9
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Answer:
     None where code points do not count."""
     l4s: bool | None = None
     """Whether packets with ECT(1) have a queue of their own; None where that was not asked, or nothing was marked."""
+    causes: Mapping[str, float] = field(default_factory=dict)
+    """Probability that packets are lost at random (`loss`), and that others' greedy flows are on the line (`bulk`)."""
     evidence: tuple[str, ...] = ()
     parameters: Mapping[str, Reading] = field(default_factory=dict)
     """Parameters of the most probable name."""
@@ -94,6 +99,7 @@ class Answer:
             "classes",
             "low_share",
             "l4s",
+            "causes",
             "sent_bytes",
             "active_s",
         )
@@ -132,9 +138,11 @@ def answer(seen: Probed, model: Model) -> Answer:
     nearest = twin_of(seen, judged, model)
     is_new = strangeness(judged, nearest) > 1
     read = {} if is_new else model.read(judged.best, seen.features, whole=seen.whole)
-    said = (*evidence(seen), *([] if nearest is None else [_compared(nearest)]))
+    causes = model.causes(seen.features, whole=seen.whole)
+    said = (*_of_causes(causes), *evidence(seen), *([] if nearest is None else [_compared(nearest)]))
     verdict = _verdict(judged, is_new=is_new)
-    return Answer(verdict, None, judged, is_new, evidence=said, parameters=read, twin=nearest, **common)
+    found: dict[str, Any] = {"causes": causes, "evidence": said, "parameters": read, "twin": nearest}
+    return Answer(verdict, None, judged, is_new, **found, **common)
 
 
 def decided(model: Model) -> Any:
@@ -202,21 +210,23 @@ def _not_the_same(seen: Probed) -> str | None:
         return f"the rate of the path changed during the probe, by a factor of {change:.1f}"
     moved_ms = route_change_ms(load, seen.rate_bps)
     if moved_ms is not None:
-        return f"the path became {abs(moved_ms):.3g} ms {'longer' if moved_ms > 0 else 'shorter'} during the probe"
+        way = "rose" if moved_ms > 0 else "fell"
+        return f"the delay {way} by {abs(moved_ms):.3g} ms at once during the probe and stayed, as on another route"
     return None
 
 
 def _change(load: Mapping[str, FlowLog]) -> float | None:
     """Return by what the rate at which trains leave changed during the load, where it did."""
-    full = load.get(FULL, EMPTY)
+    full, greedy = load.get(FULL, EMPTY), load.get(GREEDY, EMPTY)
     whole = len(full.sent_s) // FULL_COUNT * FULL_COUNT
-    if whole < 4 * FULL_COUNT:
+    # What varies on an empty path stretches trains, which a queue hides.
+    before = 0 if not len(greedy.sent_s) else int((full.sent_s[:whole] < greedy.sent_s[0]).sum())
+    third = (whole - before) // 3 // FULL_COUNT * FULL_COUNT
+    if third < 2 * FULL_COUNT:
         return None
-    half = whole // 2 // FULL_COUNT * FULL_COUNT
-    # The fastest trains of each half met no turns of other flows, or the same number of them.
-    rates = [_fastest(full, slice(FULL_COUNT, half)), _fastest(full, slice(half, whole))]
+    # The fastest trains of the first and of the last third met no turns of other flows, or the same number of them.
+    rates = [_fastest(full, slice(whole - 3 * third, whole - 2 * third)), _fastest(full, slice(whole - third, whole))]
     change = max(rates) / min(rates) if min(rates) > 0 else float("nan")
-    greedy = load.get(GREEDY, EMPTY)
     thirds = _throughput(greedy)
     moved = max(thirds) / min(thirds) if min(thirds) > 0 else float("inf")
     return change if change > 1 / _CHANGE and moved > 1 / _CHANGE and _cause_is_rate(change, moved) else None
@@ -258,6 +268,10 @@ def _verdict(judged: Judgement, *, is_new: bool) -> str:
         return f"unknown, most like {judged.best} ({share:.0%}): {judged.family} ({family_share:.0%})"
     if share >= SURE:
         return f"{judged.best} ({share:.0%}): {judged.family} ({family_share:.0%})"
+    two = sorted(judged.names, key=lambda name: -judged.names[name])[:2]
+    both = sum(judged.names[name] for name in two)
+    if both >= SURE and family_share < SURE:
+        return f"{' or '.join(two)} ({both:.0%})"
     set_ = " or ".join(judged.sets["99 %"])
     if family_share >= SURE:
         return f"{judged.family} ({family_share:.0%}), most like {judged.best} ({share:.0%}); with 99 % it is {set_}"
@@ -267,7 +281,7 @@ def _verdict(judged: Judgement, *, is_new: bool) -> str:
 def evidence(seen: Probed) -> tuple[str, ...]:
     """Return what was seen and what it means, a sentence each."""
     values = seen.features
-    said = []
+    said = _of_losses(seen)
 
     def note(name: str, sentence: str) -> None:
         if not np.isnan(values[name]):
@@ -295,6 +309,29 @@ def evidence(seen: Probed) -> tuple[str, ...]:
     if marks > 1e-4:  # noqa: PLR2004
         said.append(f"The queue marks instead of dropping: {marks:.2%} of the greedy flow's packets.")
     return tuple(said)
+
+
+def _of_causes(causes: Mapping[str, float]) -> list[str]:
+    sentences = {
+        LOSS: "Packets are lost at random as well, whatever the queue holds",
+        BULK: "Greedy flows of others are on the line as well",
+    }
+    return [f"{sentences[cause]} ({share:.0%})." for cause, share in causes.items() if share >= SURE]
+
+
+def _of_losses(seen: Probed) -> list[str]:
+    """Return how deep the queue was where packets were lost, if it was as deep at no other time."""
+    large = seen.logs.get("overload", {}).get(LARGE, EMPTY)
+    if large.lost.sum() < _FEW_LOSSES or large.lost.all():
+        return []
+    wait = waiting(large)
+    at_losses = last_waits(wait)[large.lost]
+    deepest_s = quantile(wait, 0.99)
+    if quantile(at_losses, 0.1) < _DEEPEST * deepest_s:
+        return []
+    packets = deepest_s * seen.rate_bps / 8 / FULL_BYTES
+    depth = f"{deepest_s * 1e3:.3g} ms, or {packets:.3g} full packets at this rate"
+    return [f"The overload's packets were lost only while the queue was deepest: {depth}."]
 
 
 def _of_classes(seen: Probed) -> list[str]:

@@ -1,17 +1,20 @@
 """Paths drawn at random for training: links, queues with their parameters, other traffic, and noise of the hosts.
 
-Nothing is tuned to a test: ranges are those of home and access links, and of the parameters that people set.
+Nothing is tuned to a test: ranges are those of home and access links, and of the parameters that people set. Two paths
+of five are lines that people have (`sojourn.detect.population`), with another queue put in where the name asks for it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from sojourn.detect.plan import FULL_BYTES, Path
+from sojourn.detect.population import Crossed, learnt_from
 
-RATES_MBPS = (0.8, 100.0)
+RATES_MBPS = (0.8, 300.0)
 RTTS_MS = (2.0, 300.0)
 FAMILIES = {
     "droptail": "FIFO",
@@ -27,6 +30,14 @@ FAMILIES = {
     "shaper": "shaper",
 }
 """The names that a model knows, and the family of each."""
+PARTS = dict.fromkeys(FAMILIES, 2) | {"droptail": 8, "fq_codel": 4, "cake": 4, "hhf": 1}
+"""How often each name is drawn: what two names explain alike is rather the one that people have.
+
+Where no flow sends fast enough to be taken for a heavy hitter, HHF is a FIFO of the same limit, and nothing tells them
+apart."""
+LOSS, BULK = "loss", "bulk"
+CAUSES = (LOSS, BULK)
+"""What else than the queue a probe can suffer from: packets lost at random, and others' greedy flows."""
 LEFT_OUT = ("choke", "fq_pie")
 """Disciplines that never take part in training, to see whether the detector knows what it does not know."""
 
@@ -78,23 +89,71 @@ class Drawn:
     rate_mbps: float
     rtt_ms: float
 
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Which of `CAUSES` the path has: more than one packet in 2,000 lost at random, and greedy flows of others."""
+        loses = self.path.links["bottleneck"].get("loss", 0.0) > 5e-4  # noqa: PLR2004
+        greedy = any("traffic" not in one and one.get("direction") != "reverse" for one in self.path.others)
+        return tuple(cause for cause, has in ((LOSS, loses), (BULK, greedy)) if has)
+
+
+@cache
+def name_of(place: int) -> str:
+    """Return the name that the training probe with a number has; names take turns by their `PARTS`."""
+    names = [name for turn in range(max(PARTS.values())) for name, parts in PARTS.items() if turn < parts]
+    return names[place % len(names)]
+
 
 def draw(name: str, random: np.random.Generator) -> Drawn:
     """Draw a path whose queue has a name of `FAMILIES`."""
-    rate, rtt = _between(random, *RATES_MBPS), _between(random, *RTTS_MS)
+    noise_s = 0.0 if random.random() < 0.4 else _between(random, 1e-6, 3e-4)  # noqa: PLR2004 (shares of paths)
+    control = _CONTROLS[int(random.integers(len(_CONTROLS)))]
+    skew_ppm = float(random.uniform(-50, 50))
+    if name not in ("policer", "shaper") and random.random() < 0.4:  # noqa: PLR2004
+        of = _line(name, random)
+        path = _on_line(of, name, random)
+        rate = of.rate_mbps
+    else:
+        rate = _between(random, *RATES_MBPS)
+        path = _generic(name, rate, random)
+    path = replace(path, control=control, others=[*path.others, *_bulk(path.rtt, random)])
+    return Drawn(name, path, skew_ppm, noise_s, rate, path.rtt_ms)
+
+
+def _line(name: str, random: np.random.Generator) -> Crossed:
+    """Draw a line; one with CAKE at its gateway where the queue is CAKE, for half of those, else one without."""
+    shaped = name == "cake" and random.random() < 0.5  # noqa: PLR2004
+    lines = [one for one in learnt_from(RATES_MBPS[1]) if (one.name == "cake") == shaped]
+    return lines[int(random.integers(len(lines)))]
+
+
+def _on_line(of: Crossed, name: str, random: np.random.Generator) -> Path:
+    """Return a line's path; its own queue stays where it has the name, but for every other FIFO."""
+    own = of.name == name and (name != "droptail" or random.random() < 0.5)  # noqa: PLR2004
+    table = of.queue if own else queue(name, of.rate_mbps, random)
+    return replace(of.path, links={**of.path.links, "bottleneck": {**of.path.links["bottleneck"], "queue": table}})
+
+
+def _generic(name: str, rate: float, random: np.random.Generator) -> Path:
     link: dict[str, Any] = {"rate": f"{rate:.6f} Mbit/s", "queue": queue(name, rate, random)}
     if name in ("policer", "shaper"):
         # The wire behind a token bucket is faster than what lasts, and the bucket takes a few packets or a second.
-        burst = max(10 * FULL_BYTES, rate * 1e6 / 8 * _between(random, 0.01, 1.0))
+        burst = max(2 * FULL_BYTES, rate * 1e6 / 8 * _between(random, 0.002, 1.0))
         link[name] = {"rate": link["rate"], "burst": f"{burst:.0f} B"}
-        link["rate"] = f"{min(rate * _between(random, 1.5, 20.0), 300.0):.6f} Mbit/s"
-    if random.random() < 0.4:  # noqa: PLR2004 (shares of paths)
+        link["rate"] = f"{min(rate * _between(random, 1.5, 100.0), 1000.0):.6f} Mbit/s"
+    if random.random() < 0.4:  # noqa: PLR2004
         link["jitter"] = f"{_between(random, 0.05, 2.0):.6f} ms"
-    links = {"bottleneck": link, **_other_links(rate, random)}
-    base = f"{rtt:.6f} ms"
-    noise_s = 0.0 if random.random() < 0.4 else _between(random, 1e-6, 3e-4)  # noqa: PLR2004
-    path = Path(links, base, others(base, random), _CONTROLS[int(random.integers(len(_CONTROLS)))])
-    return Drawn(name, path, float(random.uniform(-50, 50)), noise_s, rate, rtt)
+    if random.random() < 0.2:  # noqa: PLR2004
+        link["loss"] = round(_between(random, 5e-4, 0.03), 6)
+    base = f"{_between(random, *RTTS_MS):.6f} ms"
+    return Path({"bottleneck": link, **_other_links(rate, random)}, base, others(base, random))
+
+
+def _bulk(rtt: str, random: np.random.Generator) -> list[dict[str, Any]]:
+    """Draw greedy flows of others: none on nine paths of ten."""
+    if random.random() < 0.9:  # noqa: PLR2004
+        return []
+    return [{"name": "bulk", "rtt": rtt, "flows": int(random.integers(1, 6)), "control": "cubic", "transport": "linux"}]
 
 
 def queue(name: str, rate_mbps: float, random: np.random.Generator) -> dict[str, Any]:
@@ -146,9 +205,12 @@ def _packets(rate_mbps: float, seconds: float, least: int = 10) -> str:
 
 
 def _droptail(rate: float, random: np.random.Generator) -> dict[str, Any]:
+    if random.random() < 0.2:  # noqa: PLR2004
+        # The length of an interface's queue in Linux (txqueuelen) where nobody changed it.
+        return {"limit": "1000 packets"}
     if random.random() < 0.5:  # noqa: PLR2004
         return {"limit": f"{round(_between(random, 15, 1000))} packets"}
-    return {"limit": _packets(rate, _between(random, 0.02, 1.0))}
+    return {"limit": _packets(rate, _between(random, 0.02, 2.0))}
 
 
 def _red(rate: float, random: np.random.Generator) -> dict[str, Any]:
@@ -206,7 +268,8 @@ def _cake(_rate: float, random: np.random.Generator) -> dict[str, Any]:
 
 
 def _hhf(_rate: float, random: np.random.Generator) -> dict[str, Any]:
-    return {"limit": f"{round(_between(random, 300, 1000))} packets"}
+    usual = random.random() < 0.5  # noqa: PLR2004
+    return {"limit": f"{1000 if usual else round(_between(random, 100, 1000))} packets"}
 
 
 _QUEUES: dict[str, Callable[[float, np.random.Generator], dict[str, Any]]] = {

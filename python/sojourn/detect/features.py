@@ -96,7 +96,9 @@ def lasting_rate(log: Log, quiet_s: float = 1.0) -> float:
     flows = [one for one in log.values() if len(one.sent_s)]
     if not flows:
         return NOTHING
-    end_s = max(float(one.sent_s[-1]) for one in flows)
+    # A greedy flow may have sent all that it has before the stage ends.
+    greedy = log.get(GREEDY, EMPTY)
+    end_s = float(greedy.sent_s[-1]) if len(greedy.sent_s) else max(float(one.sent_s[-1]) for one in flows)
     begin_s = quiet_s + (end_s - quiet_s) / 2
     # What is sent in the meantime arrives in the meantime, but for a constant delay.
     base_s = min((float(np.nanmin(one.delay_s)) for one in flows if not one.lost.all()), default=0.0)
@@ -112,7 +114,7 @@ def features(find: Log, load: Log, overload: Log) -> dict[str, float]:
     find, load, overload
         The logs of the three stages; an empty one where a stage was not sent.
     """
-    peak = find_rate(find)
+    peak = max(find_rate(find), lasting_rate(load) if load else NOTHING)
     values = {**_of_load(load, peak), **_of_overload(overload, peak)}
     values["find_loss"] = mean(find.get(FULL, EMPTY).lost)
     values["rate_log"] = float(np.log10(peak)) if peak > 0 else NOTHING
@@ -253,8 +255,8 @@ def _bytes_between(flow: FlowLog, begin_s: float, end_s: float) -> float:
 
 
 def _rates(log: Log, begin_s: float, end_s: float) -> Times:
-    """Return what arrived of all flows in each half second."""
-    edges = np.arange(begin_s, end_s, 0.5)
+    """Return what arrived of all flows in each half second, or in each eighth of less than four seconds."""
+    edges = np.arange(begin_s, end_s, min(0.5, (end_s - begin_s) / 8))
     arrived = [
         np.histogram(one.received_s[~one.lost], edges, weights=one.size_bytes[~one.lost])[0] for one in log.values()
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sojourn.detect.download import NAMES as DOWNLOAD_NAMES
-from sojourn.detect.draw import FAMILIES
+from sojourn.detect.draw import CAUSES, FAMILIES
 from sojourn.detect.features import NAMES
 
 MISSING = -1000.0
@@ -21,8 +21,8 @@ STAGES = ("load", "full")
 DOWNLOAD = "download"
 """The forest for what nothing was sent for."""
 NEIGHBOURS = 5
-READ = "read"
-"""What the places of forests that read a parameter begin with."""
+READ, CAUSE = "read", "cause"
+"""What the places of forests that read a parameter, and that tell a cause, begin with."""
 _FARTHEST = 3.0
 
 Array = NDArray[Any]
@@ -151,6 +151,11 @@ def place_of(stage: str, name: str, parameter: str) -> str:
     return f"{READ}:{stage}:{name}:{parameter}"
 
 
+def cause_at(stage: str, cause: str) -> str:
+    """Return the key of the forest that tells after a stage whether a path has one of `CAUSES`."""
+    return f"{CAUSE}:{stage}:{cause}"
+
+
 def oddness(largest: Array, distance: Array, quantiles: Array) -> Array:
     """Return the sum of two ranks among the training probes: of doubt, and of the distance to those of the same name.
 
@@ -213,6 +218,12 @@ class Model:
             for key, forest in self.forests.items()
             if key.startswith(prefix)
         }
+
+    def causes(self, features: Mapping[str, float], *, whole: bool) -> dict[str, float]:
+        """Return the probability that the path has each of `CAUSES`."""
+        row = np.array([[features[name] for name in NAMES]])
+        forests = {cause: self.forests[cause_at(stage_of(whole=whole), cause)] for cause in CAUSES}
+        return {cause: float(of.probabilities(row)[0, 1]) for cause, of in forests.items()}
 
     def judge(self, features: Mapping[str, float], *, whole: bool) -> Judgement:
         """Return what the features of a probe, whole or ended after the load, say."""

@@ -46,7 +46,7 @@ def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", rem
     if found.twin is not None:
         folds.append(_twin_fold(found.twin))
     if remedy is not None and remedy.table is not None:
-        folds.insert(0, _alternatives(remedy.table))
+        folds.insert(0, alternatives_fold(remedy.table))
     return Page(
         title=found.verdict[0].upper() + found.verdict[1:],
         kicker=f"Which queue is at the bottleneck? {found.sent_bytes / 1e6:.3g} MB were sent in {found.active_s:.0f} s",
@@ -57,7 +57,7 @@ def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", rem
         tiles=_tiles(found),
         pictures=[*_pictures(seen), *_twin_pictures(found, seen)],
         heading="How likely is each name?" if judged is not None else "",
-        table=None if judged is None else _names(judged.names),
+        table=None if judged is None else names_table(judged.names),
         notes=["Only what both ends of the probe log is used; nothing of the bottleneck itself."],
         folds=folds,
         command=command,
@@ -79,7 +79,7 @@ def _twin_fold(one: Twin) -> Fold:
     return Fold(title, words, tables=[Table(("what is compared", "distance"), rows, "Distances")])
 
 
-def _alternatives(compared: "Comparison") -> Fold:
+def alternatives_fold(compared: "Comparison") -> Fold:
     """Return the table of a call beside an upload on this line, with other queues."""
     from sojourn.compared import tabulated
 
@@ -91,7 +91,8 @@ def _alternatives(compared: "Comparison") -> Fold:
     return Fold("What would another queue change?", [words], tables=[Table(tuple(grid.headers), rows, "Queues")])
 
 
-def _names(names: "Mapping[str, float]") -> Table:
+def names_table(names: "Mapping[str, float]") -> Table:
+    """Return the most likely names with their probabilities."""
     likely = sorted(names.items(), key=lambda one: -one[1])[:_MAX_NAMES]
     return Table(
         ("queue", "probability [%]"), [[Cell(name), Cell(f"{100 * part:.1f}", part)] for name, part in likely], "Names"

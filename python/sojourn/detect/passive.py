@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.detect.answer import SURE
+from sojourn.detect.bandwidth import ALIKE, Carries
 from sojourn.detect.download import Beside, Episodes, beside, episodes, features, rate_bps
 from sojourn.detect.log import EMPTY, FlowLog
 from sojourn.detect.model import Judgement, Model, Reading
@@ -27,6 +28,8 @@ _MAX_CHANGE = 3.0
 _ISOLATED, _SHARED, _SAME, _ALIKE = 0.3, 0.7, 0.25, 1.5
 _TAIL = 0.8
 _QUARTERS = 4
+# A line's rate is known where so many quarters show a standing queue, at rates that are alike.
+_KNOWN_QUARTERS = 3
 _FEW = 10
 
 
@@ -48,6 +51,8 @@ class Passive:
     judgement: Judgement | None = None
     rate_mbps: float | None = None
     """The rate of the busiest fifth of its time, all streams of its direction together, as IP packets."""
+    line: Carries = field(default_factory=Carries)
+    """What the line carries: all that was captured while packets waited, where that was the same at every time."""
     rtt_ms: float | None = None
     """The least round-trip time that was seen."""
     wait_ms: Mapping[str, float] = field(default_factory=dict)
@@ -125,6 +130,11 @@ def values_of(streams: Sequence[Stream]) -> dict[str, float]:
     return features(log, seen.rate, is_ect=largest.ect > 0, rtt_s=largest.rtt_s, other=seen.other)
 
 
+def looked_at(streams: Sequence[Stream]) -> FlowLog:
+    """Return the packets of the largest stream as the side of the capture shows them that has the queue."""
+    return _Looked.at(streams).log or EMPTY
+
+
 def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) -> Passive:
     """Return what the largest of some streams says, and the others beside it."""
     largest, seen = streams[0], _Looked.at(streams)
@@ -162,7 +172,12 @@ def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) 
         said = Passive(f"cannot say, because {hindered}", {**cannot, "queue": hindered}, **found)
         return replace(said, evidence=evidence)
     judged = model.judge_download(values_of(streams))
-    said = Passive("", cannot, **found, judgement=judged)
+    bucket = sum(judged.names.get(name, 0.0) for name in ("policer", "shaper"))
+    if bucket > 1 - SURE:
+        line = Carries(why_not="a token bucket may have let bursts pass")
+    else:
+        line = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate))
+    said = Passive("", cannot, **found, judgement=judged, line=line)
     parameters, unread = _parameters(said, rate)
     if unread is not None:
         cannot["parameters"] = unread
@@ -240,8 +255,27 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
     return None
 
 
+def _carries(rates: Sequence[float]) -> Carries:
+    """Return what a line carries, from the rates at which its queue was left in the quarters of a download."""
+    if len(rates) < _KNOWN_QUARTERS:
+        return Carries(why_not="packets did not wait long enough in most of the download")
+    low, high = min(rates) / 1e6, max(rates) / 1e6
+    if high > ALIKE * low:
+        why = (
+            f"what was captured left the queue at {low:.3g} to {high:.3g} Mbit/s: others were on the line, or it varies"
+        )
+        return Carries(why_not=why)
+    return Carries(low, high)
+
+
 def _change(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> float:
-    """Return by what the rate at which packets leave a standing queue differs between the quarters of a download.
+    """Return by what the rate at which packets leave a standing queue differs between the quarters of a download."""
+    rates = _quarters(log, streams, packet_s)
+    return max(rates) / min(rates) if len(rates) > 1 else 1.0
+
+
+def _quarters(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> list[float]:
+    """Return the rates at which packets left a standing queue in the quarters of a download that show one.
 
     Packets of all streams count that were captured, in the time in which those of the log waited.
     """
@@ -258,8 +292,8 @@ def _change(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> float:
     for begin, end in itertools.pairwise(edges):
         own = busy & (arrived[1:] >= begin) & (arrived[1:] < end)
         if own.sum() >= MIN_PACKETS // _QUARTERS and gaps[own].sum() > 0:
-            rates.append(float(sizes[own].sum() / gaps[own].sum()))
-    return max(rates) / min(rates) if len(rates) > 1 else 1.0
+            rates.append(float(sizes[own].sum() * 8 / gaps[own].sum()))
+    return rates
 
 
 def _isolation(other: Beside | None, *, has_others: bool) -> tuple[bool | None, str | None]:

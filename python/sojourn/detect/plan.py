@@ -4,7 +4,8 @@ A probe has three stages, each a scenario of its own, since each needs what the 
 
 - `find`: a few trains on the path as it is. Their dispersion tells the rate.
 - `load`: a thin stream and trains beside one greedy flow (CUBIC with ECN). It tells the delay under load, whether flows
-  are isolated from each other, and the rate that lasts.
+  are isolated from each other, and the rate that lasts. Where that is far below what the trains told, as behind a token
+  bucket with a burst, it was too short, and is sent once more for the rate that lasts.
 - `overload`: two flows of datagrams, together `OVERLOAD` times that rate, and the thin stream. They do not answer to
   drops, so that what drops is seen by itself.
 - `classes`, where it is asked for: two flows of datagrams with nearly the same rate, of which one has a code point. It
@@ -30,8 +31,11 @@ PLAIN_SHARE, LOW_SHARE = 0.63, 0.57
 dropped."""
 MOST_SHARE, LEFT_SHARE = 1.08, 0.12
 """The same of the two flows that ask for the shares of classes: one alone is more than the rate."""
-LONGEST_S = 30.0
-"""The longest that the packets of a probe may take."""
+LONGEST_S = 36.0
+"""The longest that the packets of a probe may take, with all questions and a load that was sent twice."""
+LOAD_S, OVERLOAD_S, LONG_OVERLOAD_S = 9.0, 8.0, 14.0
+# The load and the overload together send at most 18 MB on lines up to 20 Mbit/s, and in proportion above up to 50 MB.
+_SLOW_BYTES, _SLOW_BPS, _MOST_BYTES = 18e6, 20e6, 50e6
 FULL_BYTES, SMALL_BYTES, THIN_BYTES = 1500, 150, 64
 FULL_COUNT, SMALL_COUNT = 6, 8
 THIN_EVERY_S = 0.02
@@ -127,10 +131,18 @@ def find() -> Stage:
     return Stage("find", 1.0, 1.0, groups, {FULL: 4 * FULL_COUNT * FULL_BYTES})
 
 
-def load(rate_bps: float, active_s: float = 9.0) -> Stage:
+def _within(rate_bps: float, sent_bps: float, active_s: float) -> float:
+    """Return how long a stage lasts that sends at a rate after a quiet second: less where it would send too much."""
+    allowed = min(_SLOW_BYTES * max(1.0, rate_bps / _SLOW_BPS), _MOST_BYTES)
+    return min(active_s, _QUIET_S + allowed / 2 * 8 / sent_bps)
+
+
+def load(rate_bps: float) -> Stage:
     """Return the stage with one greedy flow on a path of this rate; the first second is quiet but for trains."""
     rate = max(rate_bps, _MIN_BPS)
-    every_s = max(_TRAIN_EVERY_S, (FULL_COUNT * FULL_BYTES + SMALL_COUNT * SMALL_BYTES) * 8 / rate / _TRAIN_SHARE)
+    active_s = _within(rate, rate, LOAD_S)
+    often_s = _TRAIN_EVERY_S * active_s / LOAD_S
+    every_s = max(often_s, (FULL_COUNT * FULL_BYTES + SMALL_COUNT * SMALL_BYTES) * 8 / rate / _TRAIN_SHARE)
     trains = max(2, int((active_s - 0.2) / every_s))
     groups = [
         _thin(active_s),
@@ -140,6 +152,8 @@ def load(rate_bps: float, active_s: float = 9.0) -> Stage:
             "name": GREEDY,
             "control": "cubic",
             "transport": {"preset": "linux", "ecn": True},
+            # The trains may have told less than the path carries.
+            "traffic": {"kind": "bulk", "size": f"{_MOST_BYTES / 2:.0f} B"},
             "start": f"{_QUIET_S} s",
             "stop": f"{active_s} s",
         },
@@ -153,9 +167,10 @@ def load(rate_bps: float, active_s: float = 9.0) -> Stage:
     return Stage("load", active_s, _TAIL_S, groups, sizes)
 
 
-def overload(rate_bps: float, active_s: float = 8.0) -> Stage:
+def overload(rate_bps: float, longest_s: float = OVERLOAD_S) -> Stage:
     """Return the stage with more than a path of this rate can carry, after a quiet second; the dose is its length."""
     rate = max(rate_bps, _MIN_BPS)
+    active_s = _within(rate, OVERLOAD * rate, longest_s)
     sending_s = active_s - _QUIET_S
     groups = [_thin(active_s)]
     for name, share in ((LARGE, LARGE_SHARE), (LESS, SMALL_SHARE)):

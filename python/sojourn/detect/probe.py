@@ -1,7 +1,7 @@
 """Sending a probe over the path of a scenario, in the simulation or on a kernel, and what its two ends logged."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from sojourn.detect.plan import (
     L4S,
     LARGE,
     LESS,
+    LONG_OVERLOAD_S,
     LONGEST_S,
     OVERLOAD,
     PROBES,
@@ -32,11 +33,13 @@ from sojourn.detect.plan import (
 )
 from sojourn.detect.waits import mean, quantile, wait_ms, waiting
 
-LONG_OVERLOAD_S = 14.0
 # A path is full where so many packets wait in the median, or, at a policer, where trains lose such a share.
 _FULL_PACKETS, _FULL_LOSS = 3.0, 0.05
 # What may be sent bounds a probe where it is less than this part of the rate found.
 _BOUNDED = 0.8
+# What lasts is so far below what the trains told that the load was planned for another line, and was too short for it.
+_OTHER_LINE, _SHORT = 0.25, 0.7
+_SLOWEST_BPS = 2e5
 Send = Callable[[Stage], Log]
 """Sends one stage and returns what both ends logged of it."""
 Decided = Callable[["Probed"], bool]
@@ -51,13 +54,15 @@ class Probed:
     """What a probe has seen so far."""
 
     rate_bps: float = float("nan")
-    """The rate that the first trains tell."""
+    """The rate that the first trains tell, or what the load got where that is more."""
     rtt_ms: float | None = None
     """The base round-trip time, where it is known."""
     logs: dict[str, Log] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
     most_bps: float = float("inf")
     """The most that may be sent."""
+    again_bytes: int = 0
+    """Bytes of a stage that was sent once more; of its first time nothing else is kept."""
 
     @property
     def features(self) -> dict[str, float]:
@@ -85,7 +90,7 @@ class Probed:
     @property
     def sent_bytes(self) -> int:
         """Bytes that the flows of the probe sent, as IP packets."""
-        return int(sum(flow.size_bytes.sum() for log in self.logs.values() for flow in log.values()))
+        return self.again_bytes + sum(map(_bytes_of, self.logs.values()))
 
     @property
     def active_s(self) -> float:
@@ -106,11 +111,12 @@ class Probed:
         """Return what was seen before a stage, or besides it."""
         logs = {name: log for name, log in self.logs.items() if name != stage}
         stages = [one for one in self.stages if one.name != stage]
-        return Probed(self.rate_bps, self.rtt_ms, logs, stages, self.most_bps)
+        return replace(self, logs=logs, stages=stages)
 
     def add(self, stage: Stage, log: Log) -> None:
         """Take over the log of a stage."""
         self.stages.append(stage)
+        self.again_bytes += _bytes_of(self.logs.get(stage.name, {}))
         self.logs[stage.name] = {name: flow for name, flow in log.items() if name in PROBES}
 
 
@@ -125,8 +131,9 @@ def probe(
 ) -> Probed:
     """Send the stages of a probe one after the other and return what was seen.
 
-    It ends early where no train arrives, and after the load where `decided` says so. The overload is longer where the
-    load filled no buffer: what never dropped needs a larger dose. `asks` are of `QUESTIONS`; they add stages
+    It ends early where no train arrives, and after the load where `decided` says so. The load is sent again where what
+    lasts is far below what the trains told, and the overload is longer where the load filled no buffer: what never
+    dropped needs a larger dose. `asks` are of `QUESTIONS`; they add stages
     wherever the load found a rate. The load is planned for `most_bps` at most, and the probe ends after it where no
     bottleneck below that was met. `rtt_ms` tells the base round-trip time as it is known after a stage.
 
@@ -150,8 +157,10 @@ def probe(
     seen.rate_bps = find_rate(take(find()))
     if not seen.rate_bps > 0:
         return seen
-    loaded = take(load(min(seen.rate_bps, most_bps)))
+    loaded = _loaded(take, min(seen.rate_bps, most_bps))
     lasting = lasting_rate(loaded)
+    # Where delays vary trains arrive stretched, and tell less than the path carries.
+    seen.rate_bps = max(seen.rate_bps, lasting)
     greedy = loaded.get(GREEDY)
     if not lasting > 0 or greedy is None or seen.is_bounded:
         return seen
@@ -171,6 +180,19 @@ def probe(
         take(l4s(rate))
     assert seen.active_s <= LONGEST_S  # noqa: S101 (the plan's own promise)
     return seen
+
+
+def _loaded(take: Callable[[Stage], Log], planned_bps: float) -> Log:
+    """Send the load, and once more where it was planned for another line."""
+    loaded = take(load(planned_bps))
+    lasting = lasting_rate(loaded)
+    if 0 < lasting < _OTHER_LINE * planned_bps and load(planned_bps).active_s < _SHORT * load(lasting).active_s:
+        return take(load(max(lasting, _SLOWEST_BPS)))
+    return loaded
+
+
+def _bytes_of(log: Log) -> int:
+    return int(sum(flow.size_bytes.sum() for flow in log.values()))
 
 
 def was_full(load: Log, rate_bps: float) -> bool:

@@ -8,6 +8,8 @@ from sojourn import api
 from sojourn.comparison import Comparison, compare
 from sojourn.detect.answer import SURE, Answer
 from sojourn.detect.bandwidth import Carries
+from sojourn.detect.model import Judgement, Reading
+from sojourn.detect.passive import BEFORE, Passive
 from sojourn.detect.table import queue_table
 
 SHAPED = 0.95
@@ -26,7 +28,9 @@ _MEANING = {
     "policer": "a policer: what is above the rate is dropped at once, and nothing waits",
     "shaper": "a shaper: a burst passes faster than the rate that lasts, and then packets wait",
 }
-_NEEDED = "CAKE on the router that sends into the line, a little slower than the line, keeps a call's wait short"
+_UP = "CAKE on the router that sends into the line"
+_DOWN = "CAKE on the router behind the line, where it sends on what came"
+_NEEDED = ", a little slower than the line, keeps a call's wait short"
 _UNKNOWN = "at which rate cannot be told, since"
 _NOT_NEEDED = (
     "A call does not suffer from it; background traffic that is to give way still needs a mark (DSCP LE) and a queue "
@@ -54,8 +58,26 @@ class Remedy:
         }
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What is known of a line and its queue, from a probe or from a capture."""
+
+    judged: Judgement
+    is_new: bool
+    line: Carries
+    carried_mbps: float
+    parameters: Mapping[str, Reading]
+    deepest_ms: float | None
+    waits: str
+    """What waits how long, in words."""
+    needed: bool
+    """Whether something needs to be done."""
+    is_behind: bool = False
+    """Whether the router that can be reached is behind the queue, as at home for what comes down."""
+
+
 def remedy(found: Answer, base_ms: float | None = None) -> Remedy | None:
-    """Return what to do; None where nothing is known of the queue.
+    """Return what to do about what a probe found; None where nothing is known of the queue.
 
     Parameters
     ----------
@@ -64,24 +86,48 @@ def remedy(found: Answer, base_ms: float | None = None) -> Remedy | None:
     base_ms
         Round-trip time of the line while nothing waits; 30 ms where it is not known.
     """
-    judged, line, delay_ms = found.judgement, found.line, found.delay_ms
+    judged, delay_ms = found.judgement, found.delay_ms
     if judged is None or found.carried_mbps is None or delay_ms is None:
         return None
     # Behind a policer nothing waits, and what is too much is lost, also of a call.
     needed = delay_ms > _GOOD_MS or judged.family == "policer"
+    waits = f"95 % of a call's packets wait up to {delay_ms:.3g} ms in its queue beside a bulk flow"
+    known = (found.line, found.carried_mbps, found.parameters, found.deepest_ms)
+    return _remedy(_Seen(judged, found.is_new, *known, waits, needed), base_ms)
+
+
+def remedy_for_download(found: Passive) -> Remedy | None:
+    """Return what to do about what a capture shows; None where nothing is known of the queue."""
+    judged = found.judgement
+    if judged is None or found.rate_mbps is None:
+        return None
+    wait_ms = found.wait_ms["p95"]
+    isolated = found.isolated or sum(share for name, share in judged.families.items() if "fair" in name) >= SURE
+    waits = f"95 % of this download's packets waited up to {wait_ms:.3g} ms in its queue"
+    waits += ", as only it did" if isolated else ", and so does a call beside it unless flows are kept apart"
+    read = {"limit_packets": found.parameters["buffer_packets"]} if "buffer_packets" in found.parameters else {}
+    known = (found.line, found.rate_mbps, read, found.wait_ms["deepest"])
+    needed = wait_ms > _GOOD_MS and not isolated
+    return _remedy(_Seen(judged, judged.is_new, *known, waits, needed, found.place == BEFORE), found.rtt_ms)
+
+
+def _remedy(seen: _Seen, base_ms: float | None) -> Remedy:
+    judged, line = seen.judged, seen.line
     known = line.low_mbps is not None and line.high_mbps is not None
     shaped = None if line.low_mbps is None else f"{line.low_mbps * SHAPED:.3g}mbit"
-    command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}" if needed and known else None
-    is_sure = not found.is_new and judged.families[judged.family] >= SURE
+    ingress = " ingress" if seen.is_behind else ""
+    command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}{ingress}" if seen.needed and known else None
+    is_sure = not seen.is_new and judged.families[judged.family] >= SURE
     likely = "is" if is_sure else "is most like"
-    carried = f"The line carries {_range(line)}" if known else f"Up to {found.carried_mbps:.3g} Mbit/s got through"
-    do = f"{_NEEDED}: {command}" if command else f"{_NEEDED}; {_UNKNOWN} {line.why_not}."
+    carried = f"The line carries {_range(line)}" if known else f"Up to {seen.carried_mbps:.3g} Mbit/s got through"
+    router = (_DOWN if seen.is_behind else _UP) + _NEEDED
+    do = f"{router}: {command}" if command else f"{router}; {_UNKNOWN} {line.why_not}."
     sentences = (
-        f"{carried}, and 95 % of a call's packets wait up to {delay_ms:.3g} ms in its queue beside a bulk flow.",
+        f"{carried}, and {seen.waits}.",
         f"The queue {likely} {_MEANING[judged.family]}.",
-        do if needed else _NOT_NEEDED,
+        do if seen.needed else _NOT_NEEDED,
     )
-    variants = alternatives(found, base_ms)
+    variants = _alternatives(seen, base_ms)
     table = compare(variants, runs=_RUNS, purpose="calls") if variants else None
     return Remedy(sentences, command, table)
 
@@ -92,12 +138,10 @@ def _range(line: Carries) -> str:
     return f"{low} Mbit/s" if low == high else f"{low} to {high} Mbit/s"
 
 
-def alternatives(found: Answer, base_ms: float | None) -> dict[str, api.Scenario]:
+def _alternatives(seen: _Seen, base_ms: float | None) -> dict[str, api.Scenario]:
     """Return a call beside an upload on this line, with its own queue and with others; nothing where it is unknown."""
-    rate = found.line.low_mbps
-    own = (
-        None if found.judgement is None else queue_table(found.judgement.best, found.parameters, found.deepest_ms, rate)
-    )
+    rate = seen.line.low_mbps
+    own = queue_table(seen.judged.best, seen.parameters, seen.deepest_ms, rate)
     if own is None or rate is None:
         return {}
     shaped = f"{rate * SHAPED:.6f} Mbit/s"

@@ -88,8 +88,9 @@ def _collect(places: range, model: Model, seed: int, jobs: int, progress: Progre
 def _twins(place: int, seed: int, model: Model) -> dict[str, Near]:
     """Return the twins of a probe after each stage at which its name is right."""
     name = _NAMES[place % len(_NAMES)]
-    seen, _ = probed([seed, _STREAM, place], name)
-    if cannot_say(seen) is not None:
+    seen, drawn = probed([seed, _STREAM, place], name)
+    # A twin has neither random loss nor others' greedy flows, and need not fit where they are.
+    if drawn.causes or cannot_say(seen) is not None:
         return {}
     found = {}
     for part in (seen.without("overload"), seen):

@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sojourn.detect import download, features
-from sojourn.detect.draw import FAMILIES, PARAMETERS
-from sojourn.detect.model import DOWNLOAD, READ, STAGES, Array, Forest, Model, TwinScale
+from sojourn.detect.draw import CAUSES, FAMILIES, PARAMETERS
+from sojourn.detect.model import CAUSE, DOWNLOAD, READ, STAGES, Array, Forest, Model, TwinScale, cause_at
 from sojourn.detect.twin import COMPONENTS
 from sojourn.reading import input_error, read_bytes
 
-FORMAT = 3
+FORMAT = 4
 MAX_FILE_BYTES = 64 << 20
 """The model that comes with the package has 4.4 MB."""
 MAX_BYTES = 128 << 20
@@ -52,10 +52,9 @@ _TREES = {
     "left": ("i", "N", 0, math.inf),
     "right": ("i", "N", 0, math.inf),
 }
+_VOTES = {**_TREES, "shares": ("i", "LC", 0, 255), "calibration": ("f", "2", 1e-9, 10)}
 _NAMES = {
-    **_TREES,
-    "shares": ("i", "LC", 0, 255),
-    "calibration": ("f", "2", 1e-9, 10),
+    **_VOTES,
     "scale": ("f", "3F", -_BIG, _BIG),
     "reference": ("f", "MF", -_BIG, _BIG),
     "labels": ("i", "M", 0, math.inf),
@@ -74,6 +73,10 @@ _PLACES = re.compile(
     + "|".join(f"{name}:({'|'.join(keys)})" for name, keys in PARAMETERS.items())
     + ")(_ms|_packets|_bytes)?"
 )
+
+_CAUSES = re.compile(rf"{CAUSE}:({'|'.join(STAGES)}):({'|'.join(CAUSES)})")
+_NO_YES = ["no", "yes"]
+_WANTED = {*STAGES, DOWNLOAD, *(cause_at(stage, cause) for stage in STAGES for cause in CAUSES)}
 
 
 def save(path: Path, model: Model) -> None:
@@ -167,7 +170,7 @@ class _File:
         if not isinstance(about, dict) or about.get("format") != FORMAT or about.get("features") != _FEATURES:
             self._refuse("it has other features")
         classes = about.get("classes")
-        if not isinstance(classes, dict) or not {*STAGES, DOWNLOAD} <= set(classes):
+        if not isinstance(classes, dict) or not set(classes) >= _WANTED:
             self._refuse("it lacks forests")
         return about
 
@@ -181,6 +184,12 @@ class _File:
             size = {"C": len(classes), "F": len(_FEATURES.get(place, _FEATURES["probe"]))}
             arrays = self._arrays(place, _NAMES, size)
             self._check_names(place, arrays, len(classes))
+        elif _CAUSES.fullmatch(place):
+            if classes != _NO_YES:
+                self._refuse(f"{place!r} answers neither no nor yes")
+            size = {"C": len(_NO_YES), "F": len(_FEATURES["probe"])}
+            arrays = self._arrays(place, _VOTES, size)
+            self._check_shares(place, arrays)
         else:
             if not _PLACES.fullmatch(place) or classes != []:
                 self._refuse(f"{place!r} reads no parameter of a queue")
@@ -223,6 +232,9 @@ class _File:
             self._refuse(f"{place!r} has a scale that cannot be")
         if np.diff(arrays["quantiles"], axis=1).min(initial=0) < 0:
             self._refuse(f"{place!r} has quantiles that fall")
+        self._check_shares(place, arrays)
+
+    def _check_shares(self, place: str, arrays: Mapping[str, Array]) -> None:
         if arrays["shares"].max(axis=1).min() == 0:
             self._refuse(f"{place!r} has leaves without a share")
 

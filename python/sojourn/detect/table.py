@@ -14,6 +14,7 @@ _WHOLE = ("packets", "B")
 # SFQ of Linux has no room for more.
 _MOST = {"sfq": 127}
 _LEAST = 2
+_RED_APART_BYTES = 3 * FULL_BYTES
 
 
 def queue_table(
@@ -44,9 +45,10 @@ def queue_table(
         # What was seen to wait is the least that there is room for.
         table["limit"] = _amount(deepest_ms * 1e3 * rate_mbps / 8 / FULL_BYTES, "packets", None)
     if name == "red" and "min_bytes" in parameters and "max_bytes" in parameters:
-        # Each is read for itself.
-        least = min(parameters["min_bytes"].value, 0.9 * parameters["max_bytes"].value)
-        table["min"] = _amount(least, "B", None)
+        # Each is read for itself, and tc makes a burst of both that must be longer than min.
+        most = max(parameters["max_bytes"].value, 2 * _RED_APART_BYTES)
+        least = min(parameters["min_bytes"].value, 0.9 * most, most - _RED_APART_BYTES)
+        table |= {"min": _amount(least, "B", None), "max": _amount(most, "B", None)}
     return table
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sojourn import _native, children
 from sojourn.detect import download
-from sojourn.detect.draw import FAMILIES, LEFT_OUT, RATES_MBPS, RTTS_MS, Drawn, draw, truths
+from sojourn.detect.draw import CAUSES, LEFT_OUT, RATES_MBPS, RTTS_MS, Drawn, draw, name_of, truths
 from sojourn.detect.features import NAMES, vector
 from sojourn.detect.model import (
     DOWNLOAD,
@@ -25,6 +25,7 @@ from sojourn.detect.model import (
     Forest,
     Model,
     calibrated,
+    cause_at,
     oddness,
     place_of,
     scaled,
@@ -33,16 +34,19 @@ from sojourn.detect.probe import Probed, disturbed, over, probe
 from sojourn.detect.twin import ANY_TWIN
 from sojourn.detect.watched import draw_download, watch
 
-TREES = 200
+TREES = 120
 READERS = 60
+# Of a forest that says no or yes.
+_CAUSE_TREES, _CAUSE_LEAF = 60, 5
 # A parameter is read, and a name has a limit of its own, where there are so many probes.
 _FEW = 20
 # Points of a curve of quantiles.
 _CURVE = 101
-_CLASSES = tuple(FAMILIES)
 _OVERLOAD = [name.startswith("over_") for name in NAMES]
 Progress = Callable[[float], None]
-Observe = Callable[[int, int], tuple[Array, str, dict[str, float]]]
+Observed = tuple[Array, str, dict[str, float], tuple[str, ...]]
+"""Features, name, parameters, and what else than the queue the probe suffered from."""
+Observe = Callable[[int, int], Observed]
 
 
 def probed(key: Sequence[int], name: str) -> tuple[Probed, Drawn]:
@@ -53,18 +57,18 @@ def probed(key: Sequence[int], name: str) -> tuple[Probed, Drawn]:
     return probe(send, rtt_ms=lambda: drawn.path.rtt_ms), drawn
 
 
-def observe(place: int, seed: int) -> tuple[Array, str, dict[str, float]]:
-    """Return features, name and parameters of the training probe with a number."""
-    seen, drawn = probed([seed, place], _CLASSES[place % len(_CLASSES)])
+def observe(place: int, seed: int) -> Observed:
+    """Return what there is to learn from the training probe with a number."""
+    seen, drawn = probed([seed, place], name_of(place))
     table = drawn.path.links["bottleneck"]["queue"]
-    return vector(seen.features), drawn.name, truths(drawn.name, table)
+    return vector(seen.features), drawn.name, truths(drawn.name, table), drawn.causes
 
 
-def observe_download(place: int, seed: int) -> tuple[Array, str, dict[str, float]]:
-    """Return features and name of the training download with a number; no parameters are read of one."""
+def observe_download(place: int, seed: int) -> Observed:
+    """Return features and name of the training download with a number; nothing else is read of one."""
     random = np.random.default_rng([seed, 1, place])
-    drawn = draw_download(_CLASSES[place % len(_CLASSES)], random)
-    return download.vector(watch(drawn, random)), drawn.drawn.name, {}
+    drawn = draw_download(name_of(place), random)
+    return download.vector(watch(drawn, random)), drawn.drawn.name, {}, ()
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,16 @@ class Examples:
     names: Array
     known: Sequence[Mapping[str, float]]
     """Parameters that were drawn."""
+    causes: Sequence[tuple[str, ...]]
+    """Which of `CAUSES` the path had."""
 
     @property
     def usable(self) -> "Examples":
         """Those of which anything was seen."""
         own: Array = np.asarray(~np.isnan(self.rows).all(axis=1))
-        known = [of for of, is_own in zip(self.known, own, strict=True) if is_own]
-        return Examples(self.rows[own], self.names[own], known)
+        of = [place for place, is_own in enumerate(own) if is_own]
+        known, causes = [self.known[place] for place in of], [self.causes[place] for place in of]
+        return Examples(self.rows[own], self.names[own], known, causes)
 
     @property
     def digest(self) -> str:
@@ -102,19 +109,18 @@ def collect_downloads(size: int, seed: int, jobs: int, progress: Progress | None
 
 
 def _collected(of: Observe, size: int, seed: int, jobs: int, progress: Progress | None) -> Examples:
-    rows, names, known = [], [], []
+    seen: list[Observed] = []
     with children.pool(jobs) as pool:
-        for row, name, parameters in pool.map(of, range(size), itertools.repeat(seed, size), chunksize=4):
-            rows.append(row)
-            names.append(name)
-            known.append(parameters)
+        for one in pool.map(of, range(size), itertools.repeat(seed, size), chunksize=4):
+            seen.append(one)
             if progress is not None:
-                progress(len(rows) / size)
-    return Examples(np.array(rows), np.array(names), known)
+                progress(len(seen) / size)
+    rows, names, known, causes = zip(*seen, strict=True)
+    return Examples(np.array(rows), np.array(names), known, causes)
 
 
 def train(probes: Examples, downloads: Examples, seed: int) -> dict[str, Forest]:
-    """Return the forests for probes that ended after the load, for whole ones, for downloads, and for parameters."""
+    """Return the forests for probes that ended after the load, for whole ones, for downloads, parameters and causes."""
     probes, downloads = probes.usable, downloads.usable
     forests: dict[str, Forest] = {}
     for stage in STAGES:
@@ -122,30 +128,21 @@ def train(probes: Examples, downloads: Examples, seed: int) -> dict[str, Forest]
         if stage == "load":
             seen[:, _OVERLOAD] = np.nan
         forests |= {stage: _forest(seen, probes.names, seed), **_readers(stage, seen, probes, seed)}
+        forests |= {cause_at(stage, cause): _cause(seen, probes, cause, seed) for cause in CAUSES}
     return {**forests, DOWNLOAD: _forest(downloads.rows, downloads.names, seed)}
 
 
 def _forest(rows: Array, names: Array, seed: int) -> Forest:
-    from sklearn.ensemble import RandomForestClassifier
-
-    chosen = RandomForestClassifier(
-        TREES, min_samples_leaf=2, max_features="sqrt", oob_score=True, random_state=seed, class_weight="balanced"
-    )
-    chosen.fit(np.where(np.isnan(rows), MISSING, rows).astype(np.float32), names)
-    classes = [str(name) for name in chosen.classes_]
-    votes = chosen.oob_decision_function_
-    labels = np.searchsorted(classes, names)
-    calibration = _calibration(votes, labels)
+    chosen, deciding = _deciding(rows, names, seed)
+    labels, votes = np.searchsorted(deciding.classes, names), chosen.oob_decision_function_
+    calibration = deciding.arrays["calibration"]
     shares = calibrated(votes, calibration)
     scores = 1 - shares[np.arange(len(labels)), labels]
     scale = _scale(rows, chosen.feature_importances_)
     reference = scaled(rows, scale).astype(np.float16)
     usual, quantiles, oddest = _novelty(reference, labels, votes)
-    trees, counts = _flat(chosen)
     arrays = {
-        **trees,
-        "shares": np.round(counts / counts.sum(axis=1, keepdims=True) * 255).astype(np.uint8),
-        "calibration": calibration,
+        **deciding.arrays,
         "scale": scale,
         "reference": reference,
         "labels": labels.astype(np.uint8),
@@ -154,7 +151,27 @@ def _forest(rows: Array, names: Array, seed: int) -> Forest:
         "usual_oddness": oddest,
         "limits": np.array([conformal(scores, level) for level in (0.95, 0.99)]),
     }
-    return Forest(classes, arrays)
+    return Forest(deciding.classes, arrays)
+
+
+def _cause(rows: Array, probes: Examples, cause: str, seed: int) -> Forest:
+    """Return the forest that tells whether a path has something else than the queue that a probe suffers from."""
+    answers = np.array(["yes" if cause in of else "no" for of in probes.causes])
+    return _deciding(rows, answers, seed, _CAUSE_TREES, _CAUSE_LEAF)[1]
+
+
+def _deciding(rows: Array, names: Array, seed: int, trees: int = TREES, leaf: int = 2) -> tuple[Any, Forest]:
+    """Return a forest as scikit-learn has it, and as arrays with what makes probabilities of its votes."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    how: dict[str, Any] = {"min_samples_leaf": leaf, "max_features": "sqrt", "oob_score": True}
+    chosen = RandomForestClassifier(trees, random_state=seed, **how)
+    chosen.fit(np.where(np.isnan(rows), MISSING, rows).astype(np.float32), names)
+    classes = [str(name) for name in chosen.classes_]
+    calibration = _calibration(chosen.oob_decision_function_, np.searchsorted(classes, names))
+    flat, counts = _flat(chosen)
+    shares = np.round(counts / counts.sum(axis=1, keepdims=True) * 255).astype(np.uint8)
+    return chosen, Forest(classes, {**flat, "shares": shares, "calibration": calibration})
 
 
 def _readers(stage: str, rows: Array, probes: Examples, seed: int) -> dict[str, Forest]:

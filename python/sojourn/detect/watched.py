@@ -15,6 +15,8 @@ from sojourn.detect.streams import of_logs
 
 GREEDY, OTHER = "download", "beside"
 SECONDS = (5.0, 25.0)
+# Longer ones teach nothing, and take long to simulate.
+_MOST_BITS, _LEAST_S = 8e8, 3.0
 # What servers send with; clocks of 1 ms are usual, those of 4 and 10 ms are old.
 _CONTROLS: tuple[Any, ...] = ("cubic", "cubic", "cubic", {"kind": "cubic", "preset": "rfc"}, "newreno", "bbr", "bbr3")
 _TICKS_S = (1e-3, 1e-3, 1e-3, 1e-3, 4e-3, 1e-2)
@@ -38,6 +40,7 @@ def draw_download(name: str, random: np.random.Generator) -> Download:
     drawn = draw(name, random)
     is_ect = bool(random.random() < 0.3)  # noqa: PLR2004 (shares of downloads)
     seconds = float(np.exp(random.uniform(*np.log(SECONDS))))
+    seconds = min(seconds, max(_LEAST_S, _MOST_BITS / (drawn.rate_mbps * 1e6)))
     transport = {"preset": "linux", "ecn": is_ect}
     control = _CONTROLS[int(random.integers(len(_CONTROLS)))]
     greedy = {"name": GREEDY, "rtt": drawn.path.rtt, "control": control, "transport": transport}
