@@ -18,9 +18,11 @@ from sojourn import InputError
 from sojourn.detect.capture import read_capture
 from sojourn.detect.captured import is_download, read_streams
 from sojourn.detect.headers import ends_of
+from sojourn.detect.log import of_table
 from sojourn.detect.passive import AFTER, BEFORE, ENDS, Passive, passive
+from sojourn.detect.remedies import remedy_for_download
 from sojourn.detect.stored import load_model
-from sojourn.detect.streams import of_capture
+from sojourn.detect.streams import of_capture, of_logs
 
 RATE_MBPS = 10.0
 QUEUES: dict[str, dict[str, Any]] = {
@@ -338,3 +340,40 @@ def test_the_command_reads_a_capture_by_its_name_or_its_first_bytes(command: Any
     refused = command("detect", folder)
     assert refused.code == 2
     assert "holds no packets.parquet" in refused.err
+
+
+def test_a_capture_says_what_to_do_and_what_that_would_change(command: Any, tmp_path: Path) -> None:
+    _, data = captured("droptail")
+    file, page = tmp_path / "download.pcap", tmp_path / "download.html"
+    file.write_bytes(data)
+    done = command("detect", file, "--page", page)
+    assert done.code == 0, done.err
+    assert "The line carries 10 Mbit/s, and 95 % of this download's packets waited up to " in done.out
+    assert "CAKE on the router behind the line" in done.out
+    assert "tc qdisc replace dev DEV root cake bandwidth 9.5mbit ingress" in done.out
+    assert "cake at 95 %" in done.out
+    text = page.read_text(encoding="utf-8")
+    assert "What would another queue change?" in text
+    assert "packets waited above the least of them" in text
+    advised = json.loads(command("detect", file, "--json").out)["remedy"]
+    assert advised["command"].endswith("9.5mbit ingress")
+    assert len(advised["variants"]) == 4
+
+
+def test_nothing_needs_to_be_done_about_a_queue_that_keeps_flows_apart(tmp_path: Path) -> None:
+    _, data = captured("fq_codel", two=True)
+    advised = remedy_for_download(told(data, tmp_path))
+    assert advised is not None
+    assert advised.command is None
+    assert advised.sentences[2].startswith("A call does not suffer from it")
+
+
+def test_others_that_were_not_captured_leave_no_rate() -> None:
+    """What left the queue was less in some quarters than in others."""
+    result = run("droptail", others=({"name": "others", "start": "6 s", "stop": "11 s"},))
+    logs = of_table(result.packets)
+    found = passive(of_logs({"download": logs["download"]}), load_model())
+    assert found.line.low_mbps is None
+    assert "others were on the line" in found.line.why_not
+    whole = passive(of_logs(logs), load_model())
+    assert whole.line.low_mbps == pytest.approx(RATE_MBPS, rel=0.03)
