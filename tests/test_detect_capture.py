@@ -357,7 +357,7 @@ def test_a_capture_says_what_to_do_and_what_that_would_change(command: Any, tmp_
     assert "packets waited above the least of them" in text
     advised = json.loads(command("detect", file, "--json").out)["remedy"]
     assert advised["command"].endswith("9.5mbit ingress")
-    assert len(advised["variants"]) == 4
+    assert len({row["variant"] for row in advised["variants"]}) == 4
 
 
 def test_nothing_needs_to_be_done_about_a_queue_that_keeps_flows_apart(tmp_path: Path) -> None:
