@@ -21,6 +21,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in ROO
 RECORD_PAGE = ROOT / "docs/guide/record.md"
 GUIDES = [
     ROOT / "README.md",
+    ROOT / "docs/cite.md",
     ROOT / "docs/guide/start.md",
     ROOT / "docs/guide/campaigns.md",
     ROOT / "docs/guide/studies.md",
@@ -242,3 +243,9 @@ def test_every_algorithm_says_how_far_it_has_been_checked() -> None:
     known = json.loads(_native.catalogue())
     names = [entry["name"] for kind in ("queues", "controls") for entry in known[kind]]
     assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_what_is_cited_is_this_version() -> None:
+    said = f"version = {{{sojourn.__version__}}}"
+    assert said in re.sub(" +", " ", (ROOT / "docs/cite.md").read_text(encoding="utf-8"))
+    assert f"version: {sojourn.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
