@@ -12,15 +12,16 @@ from sojourn.detect.draw import BULK, LOSS
 _VERY_SURE = 0.9
 _WORST = 10
 _WORDS = (
-    "Half of the 238 [lines that people have](../guide/lines.md), by a hash of the name, took part in training; these "
-    "are the others, up and down, up to 300 Mbit/s, with what their homes do. The other sets are "
-    "FIFOs of 300 to 1000 packets at 1.5 to 40 Mbit/s; 0.05 to 3 % of packets lost at random, and one, two "
-    "or five flows of CUBIC beside the probe, both at 15 Mbit/s under five queues; and policers and shapers of 4 to "
-    "60 Mbit/s behind a wire of 1 Gbit/s.\n\nWhat counts is what `sojourn detect` prints: a probe ends where the "
-    "answer is clear, and a name is said with a probability of 80 % or more unless the queue is called unknown. Where packets "
-    "meet two queues of one rate, as behind a shaper as fast as its line, the first one's name is right. Two choices "
-    "were made after a look at these sets: FIFOs of 1000 packets, Linux's default, are drawn in training, "
-    "and a step of the delay counts as another route only where the path is seen empty on both sides of it."
+    "Half of the 238 [lines that people have](../guide/lines.md), by a hash of the name, took part in training; "
+    "these are the others, up and down, up to 300 Mbit/s, with what their homes do. The other sets are FIFOs of 300 "
+    "to 1000 packets at 1.5 to 40 Mbit/s; 0.05 to 3 % of packets lost at random, and one, two or five flows of "
+    "CUBIC beside the probe, both at 15 Mbit/s under five queues; and policers and shapers of 4 to 60 Mbit/s behind "
+    "a wire of 1 Gbit/s.\n\n"
+    "What counts is what `sojourn detect` prints: a probe ends where the answer is clear, and a name is said with a "
+    "probability of 80 % or more unless the queue is called unknown. Where packets meet two queues of one rate, as "
+    "behind a shaper as fast as its line, the first one's name is right. Two choices were made after a look at "
+    "these sets: FIFOs of 1000 packets, Linux's default, are drawn in training, and a step of the delay counts as "
+    "another route only where the path is seen empty on both sides of it."
 )
 _WORST_WORDS = (
     "The held-out lines on which it fares worst: wrong names that are said, the surest first; then those of which "
