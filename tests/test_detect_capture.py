@@ -49,12 +49,6 @@ def run(name: str, *, ecn: bool = False, seconds: float = 15, others: tuple[dict
     return scenario.run(series=False, packets=True, jobs=1)
 
 
-# A second connection that asks for little now and then, as a page beside the download does.
-LITTLE = {
-    "name": "little",
-    "start": "1 s",
-    "traffic": {"kind": "transfers", "load": 0.02, "size": {"kind": "exponential", "mean": "15 kB"}},
-}
 # After the slow start of the first, whose waits would tell of nothing else.
 SECOND = {"name": "second", "start": "2.3 s"}
 
@@ -366,6 +360,18 @@ def test_nothing_needs_to_be_done_about_a_queue_that_keeps_flows_apart(tmp_path:
     assert advised is not None
     assert advised.command is None
     assert advised.sentences[2].startswith("A call does not suffer from it")
+
+
+def test_a_family_is_not_said_by_what_is_usual(tmp_path: Path) -> None:
+    """Alone behind CoDel a download shows an AQM; nothing shows whether flows are kept apart, as most queues do."""
+    found = told(captured("codel")[1], tmp_path)
+    assert found.isolated is None
+    assert not found.verdict.startswith("fair queueing")
+    assert found.has_aqm is not None
+    assert found.has_aqm > 0.8
+    advised = remedy_for_download(found)
+    assert advised is not None
+    assert advised.sentences[1].startswith("The queue is most like ")
 
 
 def test_others_that_were_not_captured_leave_no_rate() -> None:

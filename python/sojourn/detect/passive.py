@@ -345,7 +345,8 @@ def _verdict(said: Passive) -> str:
     if share >= SURE:
         return f"{judged.best} ({share:.0%}): {judged.family} ({family:.0%})"
     set_ = " or ".join(judged.sets["95 %"])
-    if family >= SURE:
+    # Without a second flow only what queues people have speaks for or against fair queueing.
+    if family >= SURE and said.isolated is not None:
         return f"{judged.family} ({family:.0%}), most like {judged.best} ({share:.0%}); with 95 % it is {set_}"
     if aqm >= SURE:
         return f"a queue with AQM ({aqm:.0%}), most like {judged.best} ({share:.0%}); with 95 % it is {set_}"

@@ -63,7 +63,8 @@ class _Seen:
     """What is known of a line and its queue, from a probe or from a capture."""
 
     judged: Judgement
-    is_new: bool
+    is_unsure: bool
+    """Whether its name is not sure, however probable."""
     line: Carries
     carried_mbps: float
     parameters: Mapping[str, Reading]
@@ -102,13 +103,13 @@ def remedy_for_download(found: Passive) -> Remedy | None:
     if judged is None or found.rate_mbps is None:
         return None
     wait_ms = found.wait_ms["p95"]
-    isolated = found.isolated or sum(share for name, share in judged.families.items() if "fair" in name) >= SURE
+    isolated, is_unsure = bool(found.isolated), judged.is_new or found.isolated is None
     waits = f"95 % of this download's packets waited up to {wait_ms:.3g} ms in its queue"
     waits += ", as only it did" if isolated else ", and so does a call beside it unless flows are kept apart"
     read = {"limit_packets": found.parameters["buffer_packets"]} if "buffer_packets" in found.parameters else {}
     known = (found.line, found.rate_mbps, read, found.wait_ms["deepest"])
     needed = wait_ms > _GOOD_MS and not isolated
-    return _remedy(_Seen(judged, judged.is_new, *known, waits, needed, found.place == BEFORE), found.rtt_ms)
+    return _remedy(_Seen(judged, is_unsure, *known, waits, needed, found.place == BEFORE), found.rtt_ms)
 
 
 def _remedy(seen: _Seen, base_ms: float | None) -> Remedy:
@@ -117,7 +118,7 @@ def _remedy(seen: _Seen, base_ms: float | None) -> Remedy:
     shaped = None if line.low_mbps is None else f"{line.low_mbps * SHAPED:.3g}mbit"
     ingress = " ingress" if seen.is_behind else ""
     command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}{ingress}" if seen.needed and known else None
-    is_sure = not seen.is_new and judged.families[judged.family] >= SURE
+    is_sure = not seen.is_unsure and judged.families[judged.family] >= SURE
     likely = "is" if is_sure else "is most like"
     carried = f"The line carries {_range(line)}" if known else f"Up to {seen.carried_mbps:.3g} Mbit/s got through"
     router = (_DOWN if seen.is_behind else _UP) + _NEEDED
