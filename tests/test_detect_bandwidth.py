@@ -1,20 +1,14 @@
 """What a line carries, for a shaper before it: within bounds of the true rate, or nothing, on cases and on lines."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from benchmarks.detector.rates import LineAndSide, captured, holds, is_captured, is_probed, lines, probed, told
 
-import sojourn
-from sojourn import api
-from sojourn.detect.bandwidth import Carries, carries
-from sojourn.detect.log import of_table
-from sojourn.detect.passive import Passive, passive
+from sojourn.detect.bandwidth import Carries
 from sojourn.detect.plan import Path
 from sojourn.detect.population import crossed
-from sojourn.detect.probe import over, probe, was_full
-from sojourn.detect.remedies import SHAPED
-from sojourn.detect.stored import load_model
-from sojourn.detect.streams import of_logs
 
 OTHERS: dict[str, dict[str, Any]] = {
     "3 CUBIC": {"control": "cubic", "flows": 3, "transport": "linux"},
@@ -23,17 +17,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     "30 % of datagrams": {"traffic": {"kind": "cbr", "rate": "3 Mbit/s", "packet": "1200 B"}},
 }
 QUEUES = ("droptail", "codel", "pie", "fq_codel", "cake")
-
-
-def told(path: Path) -> Carries:
-    seen = probe(over(path, 1))
-    load = seen.logs.get("load", {})
-    return carries(seen.logs, seen.stages, is_full=bool(load) and was_full(load, seen.rate_bps))
-
-
-def holds(found: Carries, true_mbps: float) -> bool:
-    """What is advised is never under 80 % nor above 100 % of the true rate."""
-    return found.low_mbps is None or 0.8 * true_mbps <= SHAPED * found.low_mbps <= true_mbps
 
 
 @pytest.mark.parametrize("queue", QUEUES)
@@ -69,61 +52,26 @@ def test_a_shaper_that_lets_bursts_pass_is_told_by_what_lasts(burst: str) -> Non
     assert found.low_mbps == pytest.approx(20, rel=0.03)
 
 
-def lines(step: int) -> list[tuple[str, str]]:
-    """Return every line of the population, or every so many, with a direction."""
-    names = [line["name"] for line in sojourn.catalogue()["lines"]]
-    return [(name, side) for name in names for side in ("up", "down")][::step]
-
-
 def test_no_advice_is_wrong_on_lines_that_people_have() -> None:
-    _check(lines(23))
+    _check(probed, [one for one in lines()[::23] if is_probed(one)], 7)
 
 
 @pytest.mark.long
 def test_no_advice_is_wrong_on_more_lines() -> None:
-    _check(lines(3))
-
-
-def _check(chosen: list[tuple[str, str]]) -> None:
-    wrong, said = [], 0
-    for name, side in chosen:
-        found, true_mbps = _on(name, side)
-        said += found.low_mbps is not None
-        if not holds(found, true_mbps):
-            wrong.append((name, side, true_mbps, found))
-    assert wrong == []
-    # 122 of all 448 lines and directions; on most others WiFi makes delays vary, or the home has other traffic.
-    assert said >= len(chosen) // 7
-
-
-def _on(line: str, side: str) -> tuple[Carries, float]:
-    """Return what is told of a line with what its home does, and the rate of full packets in its slowest link."""
-    of = crossed(line, side)
-    return told(of.path), of.rate_mbps
-
-
-def captured(name: str, side: str) -> tuple[Passive, float]:
-    """Return what a capture of a download on a line tells of it, and its rate; what the home does is not captured."""
-    of = crossed(name, side)
-    seconds = min(15, max(5, 800 / of.rate_mbps))
-    download = {"name": "download", "rtt": of.path.rtt, "control": "cubic", "transport": "linux"}
-    tables = {"duration": f"{seconds} s", **of.path.links, "group": [download, *of.path.others]}
-    packets = api.scenario(tables).run(series=False, packets=True, jobs=1).packets
-    return passive(of_logs({"download": of_table(packets)["download"]}), load_model()), of.rate_mbps
+    _check(probed, [one for one in lines()[::3] if is_probed(one)], 5)
 
 
 def test_no_advice_from_a_capture_is_wrong_on_lines_that_people_have() -> None:
-    _check_captures(lines(41))
+    _check(captured, [one for one in lines()[::41] if is_captured(one)], 4)
 
 
 @pytest.mark.long
 def test_no_advice_from_a_capture_is_wrong_on_any_line() -> None:
-    _check_captures(lines(1))
+    _check(captured, [one for one in lines() if is_captured(one)], 3)
 
 
-def _check_captures(chosen: list[tuple[str, str]]) -> None:
-    slow = [one for one in chosen if crossed(*one).rate_mbps <= 300]
-    found = [(one, *captured(*one)) for one in slow]
-    assert [(one, true, said.line) for one, said, true in found if not holds(said.line, true)] == []
-    # 183 of all 406; on most others WiFi or what the home does makes the rate vary.
-    assert sum(said.line.low_mbps is not None for _, said, _ in found) >= len(found) // 4
+def _check(tells: Callable[[LineAndSide], Carries], chosen: list[LineAndSide], often: int) -> None:
+    """A rate is given on one line of so many at least; on others delays or what the home does vary."""
+    found = [(one, tells(one)) for one in chosen]
+    assert [(one, said) for one, said in found if not holds(said, crossed(*one).rate_mbps)] == []
+    assert sum(said.low_mbps is not None for _, said in found) >= len(found) // often

@@ -91,7 +91,7 @@ def _causes(name: str, own: Sequence[Told]) -> tuple[str, ...]:
 
 def _more(own: Sequence[Told]) -> str:
     wrong = sum(1 for one in own if _confidence(one) > 0)
-    return f"{wrong} wrong names in all are said with 80 % or more."
+    return f"Wrong names that are said: {wrong}."
 
 
 def _confidence(one: Told) -> float:

@@ -1,7 +1,7 @@
 """Paths of the lines that people have (`sojourn list lines`), and which of them the detector may learn from.
 
 Half of the lines, by a hash of the name, take part in training. What is said of the others tells how well it works on
-lines that nothing was chosen by.
+lines that it never learnt from.
 """
 
 import hashlib
