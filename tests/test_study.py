@@ -746,3 +746,33 @@ def test_items_of_a_kernel_are_left_out_where_nothing_is_kept_of_them(tmp_path: 
     done = command("study", "check", folder)
     assert done.code == 0, done.err
     assert "table2-linux: no means are kept; they need a kernel" in done.err
+
+
+def test_a_changed_study_is_about_the_readers_question(command: Command, tmp_path: Path) -> None:
+    study, out = str(tmp_path / "mine"), tmp_path / "own"
+    assert command("study", "new", study).code == 0
+    asked = ("--set", "group.background.control=nice", "--set", "duration=5 s")
+    assert command("paper", study, *asked, "--out", str(out)).code == 0
+    changed = "group.background.control = nice, duration = 5 s"
+    page = (out / "summary.md").read_text(encoding="utf-8")
+    assert f"3 runs; changed: {changed}.*" in page
+    assert '--set "group.background.control=nice"' in page
+    assert "takes the priority away" not in page
+    assert "The setting was changed." in page
+    assert f"Who has the link? Changed: {changed}." in (out / "index.html").read_text(encoding="utf-8")
+    refused = str(tmp_path / "refused")
+    assert command("paper", study, "--set", "duration", "--out", refused).code == 2
+    assert command("paper", "gong", "--kept", *asked, "--out", refused).code == 2
+    assert not (tmp_path / "refused").exists()
+
+
+@pytest.mark.long
+def test_a_copied_study_draws_its_own_runs(command: Command, tmp_path: Path) -> None:
+    study = str(tmp_path / "mine")
+    assert command("study", "new", study, "--from", "gong").code == 0
+    assert sorted(one.name for one in (tmp_path / "mine").iterdir()) == ["study.py", "study.toml"]
+    for folder, words in (("plain", ()), ("own", ("--set", "group.background.control=nice"))):
+        assert command("paper", study, "fig2", *words, "--out", str(tmp_path / folder)).code == 0
+    own, plain = ((tmp_path / folder / "fig2" / "fig2.svg").read_text() for folder in ("own", "plain"))
+    assert ("5 nice flows" in own, "5 LEDBAT flows" in own) == (True, False)
+    assert ("5 nice flows" in plain, "5 LEDBAT flows" in plain) == (False, True)

@@ -1,6 +1,7 @@
 """Variants of a scenario side by side, run with the same seeds."""
 
 import csv
+import functools
 import io
 import os
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sojourn import compared, purposes
 from sojourn.api import Scenario
 from sojourn.differences import Differences
+from sojourn.grade import COLUMNS as GRADE_COLUMNS
+from sojourn.grade import Grade, graded
 from sojourn.pages import PAGE, Page, of_comparison, write
 from sojourn.reading import input_error
 from sojourn.report import Grid, grid_html
@@ -37,6 +40,20 @@ class Comparison(Differences):
     def grid(self, names: Sequence[str] | None = None) -> Grid:
         """Tabulate one row for each variant; `sojourn.compared.tabulated` says what is shown."""
         return compared.tabulated(self, names).grid
+
+    @functools.cached_property
+    def grades(self) -> dict[str, Grade]:
+        """The grade of each variant that has pings and was simulated, the best first; `sojourn.grade` says how."""
+        found = {name: graded(one) for name, one in self.results.items() if name not in self.beside}
+        known = {name: one for name, one in found.items() if one is not None and one.letter}
+        return dict(sorted(known.items(), key=lambda one: one[1].increase_ms["mean"] or 0.0))
+
+    def grade_grid(self) -> Grid:
+        """Tabulate the grades."""
+        return Grid(
+            ["variant", "grade", *(column.label for column in GRADE_COLUMNS)],
+            [[name, *one.cells()] for name, one in self.grades.items()],
+        )
 
     def plot(self) -> "Figure":
         """Draw the first metrics of all variants as a matplotlib figure."""

@@ -8,7 +8,7 @@ STEADY = frozenset(
     | {"prio", "wrr", "dwrr", "wfq", "htb", "early"}
 )
 """Disciplines that draw no more than the keys of a hash; pi2 and dualpi2 while `spread` is not random."""
-_STEADY_TRAFFIC = frozenset({"bulk", "cbr", "train", "padding", "messages", "video"})
+_STEADY_TRAFFIC = frozenset({"bulk", "cbr", "ping", "train", "padding", "messages", "video"})
 _MEDIA = frozenset({"dedicated", "gpon"})
 """Media without chance."""
 

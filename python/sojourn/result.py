@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
+from sojourn.grade import pings
 from sojourn.measured import Measured
 from sojourn.worlds.world import Wanted
 
@@ -94,10 +95,10 @@ class Result(Measured):
         return summary_table(self.summary) if name is None else self.table(name)
 
     def plot(self, run: int = 0) -> "Figure":
-        """Draw queue delay and throughput of one run over time."""
-        from sojourn.figures import timeline
+        """Draw one run over time: queue delay and throughput; where there are pings, both directions and the pings."""
+        from sojourn.figures import timeline, under_load
 
-        return timeline(self, run=run)
+        return (under_load if pings(self.scenario) else timeline)(self, run=run)
 
     def plot_controller(self, run: int = 0) -> "Figure":
         """Draw queue delay and the probes of the bottleneck's discipline over time; needs `run(probes=True)`."""

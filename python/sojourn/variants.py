@@ -39,7 +39,7 @@ def variants(
         ]
         named = [(", ".join(filter(None, (a, b))), {**one, **two}) for a, one in named for b, two in changes]
     made = [(name, scenario.with_(change)) for name, change in named if name]
-    made += [(name, scenario.with_(dict(_pair(change) for change in changes))) for name, changes in map(_parsed, own)]
+    made += [(name, scenario.with_(dict(pair(change) for change in changes))) for name, changes in map(_parsed, own)]
     names = [name for name, _ in made]
     for name in names:
         if names.count(name) > 1:
@@ -75,11 +75,12 @@ def _controlled(tables: Mapping[str, Any]) -> tuple[str, str]:
     return found[0]
 
 
-def _pair(change: str) -> tuple[str, str]:
+def pair(change: str, option: str = "variant") -> tuple[str, str]:
+    """Return key and value of a text KEY=VALUE; raises InputError that names the option."""
     key, equals, value = change.partition("=")
     if not equals:
         raise input_error(
-            f"{spelled('variant', python='own')} found {change!r}; allowed: KEY=VALUE", key="own", found=change
+            f"{spelled(option, python='own')} found {change!r}; allowed: KEY=VALUE", key="own", found=change
         )
     return key, value
 

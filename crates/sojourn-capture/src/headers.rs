@@ -84,7 +84,7 @@ fn tcp(bytes: &mut Vec<u8>, packet: &Packet<Segment>, flow: &FlowHeaders) {
     let (sequence, acknowledgement, mut flags) = match body.kind {
         SegmentKind::Syn => (0, 0, SYN),
         SegmentKind::SynAck => (0, 1, SYN | ACK),
-        SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Probe => (at(body.number), 1, ACK),
+        SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Ping | SegmentKind::Probe => (at(body.number), 1, ACK),
         SegmentKind::DataAck => (at(body.number), at(body.carried().0), ACK),
         SegmentKind::Ack => (1, at(body.number), ACK),
         SegmentKind::Request | SegmentKind::Echo => (1, 1, ACK),
@@ -128,6 +128,7 @@ fn timestamps(bytes: &mut Vec<u8>, body: &Segment) {
         SegmentKind::Syn
         | SegmentKind::Data
         | SegmentKind::Datagram
+        | SegmentKind::Ping
         | SegmentKind::Request
         | SegmentKind::Probe
         | SegmentKind::Echo => (millis(body.stamp), 0),
@@ -155,7 +156,12 @@ fn options_bytes(header_bytes: u32, more: u32) -> usize {
 fn travels_forth(kind: SegmentKind) -> bool {
     matches!(
         kind,
-        SegmentKind::Syn | SegmentKind::Data | SegmentKind::DataAck | SegmentKind::Datagram | SegmentKind::Probe
+        SegmentKind::Syn
+            | SegmentKind::Data
+            | SegmentKind::DataAck
+            | SegmentKind::Datagram
+            | SegmentKind::Ping
+            | SegmentKind::Probe
     )
 }
 

@@ -166,7 +166,7 @@ fn flow_places(scenario: &Scenario) -> Vec<(u32, u32)> {
     places.collect()
 }
 
-const KINDS: [&str; 8] = ["data", "ack", "syn", "syn-ack", "datagram", "request", "probe", "echo"];
+const KINDS: [&str; 9] = ["data", "ack", "syn", "syn-ack", "datagram", "request", "probe", "echo", "ping"];
 
 /// ECN fields in the order of their discriminants.
 const ECN: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
@@ -181,5 +181,6 @@ fn kind_code(kind: SegmentKind) -> u8 {
         SegmentKind::Request => 5,
         SegmentKind::Probe => 6,
         SegmentKind::Echo => 7,
+        SegmentKind::Ping => 8,
     }
 }

@@ -401,6 +401,12 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             datagram_ecn(*ecn, &mut fields);
             fields
         }
+        Traffic::Ping { every, packet_bytes } => {
+            let mut fields = kind("ping");
+            fields.put("every", span(*every));
+            fields.put("packet", Item::Bytes(u64::from(*packet_bytes)));
+            fields
+        }
         Traffic::Train(train) => {
             let mut fields = kind("train");
             fields.put("count", integer(u64::from(train.count)));

@@ -128,6 +128,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "voip-under-load",
     "backups-beside-calls",
     "gateway-and-modem",
+    "rrul",
     "video",
     "traffic-mix",
     "short-transfers",

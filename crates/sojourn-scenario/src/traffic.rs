@@ -32,6 +32,13 @@ pub enum Traffic {
         /// What its packets carry: not CE.
         ecn: Ecn,
     },
+    /// Packets at a constant interval that the receiver sends back, for their round-trip times.
+    Ping {
+        /// From one packet to the next.
+        every: Span,
+        /// Bytes of a packet on the wire, both ways.
+        packet_bytes: u32,
+    },
     /// Trains of packets at exact times, whatever happens to them.
     Train(Train),
     /// One direction of a call.
@@ -75,6 +82,7 @@ impl Traffic {
             Traffic::Bulk { .. }
             | Traffic::OnOff { .. }
             | Traffic::Cbr { .. }
+            | Traffic::Ping { .. }
             | Traffic::Train(_)
             | Traffic::Voip(_)
             | Traffic::Video(_)

@@ -172,7 +172,7 @@ impl Group {
     /// Bytes on the wire of its full-size packets.
     pub fn packet_bytes(&self) -> u32 {
         match &self.traffic {
-            Traffic::Cbr { packet_bytes, .. } => *packet_bytes,
+            Traffic::Cbr { packet_bytes, .. } | Traffic::Ping { packet_bytes, .. } => *packet_bytes,
             Traffic::Train(train) => train.packet_bytes,
             Traffic::Voip(voip) => voip.packet_bytes(),
             Traffic::Padding(padding) => padding.packet_bytes,

@@ -444,6 +444,9 @@ impl Builder<'_> {
             Traffic::Cbr { rate, packet_bytes, .. } => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
             }
+            Traffic::Ping { every, packet_bytes } => {
+                return Endpoints::Datagrams(Datagrams::pings(*every, *packet_bytes));
+            }
             Traffic::Train(train) => {
                 let trains = Spacing::Trains(Trains::new(train));
                 return Endpoints::Datagrams(Datagrams::new(trains, train.packet_bytes));
@@ -515,7 +518,7 @@ pub fn header_bytes(group: &Group, options: &Options) -> u32 {
             DATAGRAM_HEADER_BYTES.min(*packet_bytes)
         }
         Traffic::Voip(_) => Voip::HEADER_BYTES,
-        Traffic::Padding(_) => DATAGRAM_HEADER_BYTES,
+        Traffic::Ping { .. } | Traffic::Padding(_) => DATAGRAM_HEADER_BYTES,
         Traffic::Bulk { .. }
         | Traffic::OnOff { .. }
         | Traffic::Video(_)

@@ -288,7 +288,7 @@ pub fn by_flow(connections: &[Flow]) -> impl Iterator<Item = &[Flow]> {
 /// Whether it carries what the application sends: not an acknowledgement, not a handshake.
 #[inline]
 pub fn is_data(segment: &Segment) -> bool {
-    matches!(segment.kind, SegmentKind::Data | SegmentKind::DataAck | SegmentKind::Datagram)
+    matches!(segment.kind, SegmentKind::Data | SegmentKind::DataAck | SegmentKind::Datagram | SegmentKind::Ping)
 }
 
 impl Flow {

@@ -302,6 +302,9 @@ pub struct GroupRecord {
     pub jain: Option<f64>,
     /// Round-trip times that its senders measured.
     pub rtt_ms: Milliseconds,
+    /// Round trips per minute: a minute over the mean of these times, less the longest 5 %
+    /// (draft-ietf-ippm-responsiveness-08, "Aggregating the Measurements").
+    pub rpm: Option<f64>,
     /// Sojourn times of its data packets in the queue of their direction's main link.
     pub queue_ms: QueueMs,
     /// One-way delays of its data packets from host to host, where they were wanted.

@@ -249,6 +249,7 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         timeouts: senders(&|flow| Some(flow.sender_since()?.timeouts)),
         jain: jain(by_flow(flows).map(|connections| connections.iter().map(delivered).sum::<u64>() as f64)),
         rtt_ms: Milliseconds::new(&meter.rtt, flows.iter().map(|flow| flow.since(|counts| counts.rtt_nanos)).sum()),
+        rpm: meter.rtt.trimmed_mean(RPM_KEEPS).map(|rtt| 60.0 / rtt.as_secs_f64()),
         queue_ms: QueueMs::of(&sojourn),
         fct_ms: transfers_end(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
         fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
@@ -261,6 +262,9 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         video: video_record(flows, world.now),
     }
 }
+
+/// The part of round-trip times that responsiveness counts, the shortest: its trimmed mean percentage.
+const RPM_KEEPS: f64 = 0.95;
 
 /// The smallest size of those that reach this power of ten.
 fn size_class(power: u32) -> String {

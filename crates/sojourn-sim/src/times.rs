@@ -149,6 +149,24 @@ impl Times {
         self.buckets.find_ranks(&fractions.map(|fraction| rank(self.count, fraction)), &mut places);
         places.map(|place| place.map(|bucket| Span::from_nanos(middle(bucket))))
     }
+
+    /// The mean of this fraction of all times, the shortest, each as the middle of its bucket; `None` where there are none.
+    pub fn trimmed_mean(&self, fraction: f64) -> Option<Span> {
+        if self.count == 0 {
+            return None;
+        }
+        let kept = rank(self.count, fraction);
+        let (mut left, mut nanos) = (kept, 0u128);
+        for (bucket, &count) in (self.buckets.first..).zip(&self.buckets.counts) {
+            let taken = count.min(left);
+            nanos += u128::from(middle(bucket)) * u128::from(taken);
+            left -= taken;
+            if left == 0 {
+                break;
+            }
+        }
+        Some(Span::from_nanos((nanos / u128::from(kept)) as u64))
+    }
 }
 
 /// Bits of a bucket's number that a [`Coarse`] distribution does without: what is left tells 1 part in 16 apart.
@@ -279,6 +297,21 @@ mod tests {
         }
         times.clear();
         assert_eq!((times.count(), times.quantiles([0.5])), (0, [None]));
+    }
+
+    #[test]
+    fn a_trimmed_mean_leaves_the_longest_out() {
+        let mut times = Times::default();
+        assert_eq!(times.trimmed_mean(0.95), None);
+        for millis in [[10; 19].as_slice(), &[5000]].concat() {
+            times.record(Span::from_millis(millis));
+        }
+        let near = |found: Option<Span>, millis: f64| {
+            let found = found.unwrap().as_millis_f64();
+            assert!((found / millis - 1.0).abs() < 1.0 / 1024.0, "{found} for {millis}");
+        };
+        near(times.trimmed_mean(0.95), 10.0);
+        near(times.trimmed_mean(1.0), 259.5);
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use super::{Action, Trains};
 use sojourn_core::{Serializer, Span, Time};
+use sojourn_transport::SegmentKind;
 
 /// A source of packets of one size.
 #[derive(Debug)]
 pub struct Datagrams {
     spacing: Spacing,
+    kind: SegmentKind,
     packet_bytes: u32,
     next: Time,
     number: u32,
@@ -26,7 +28,18 @@ pub enum Spacing {
 impl Datagrams {
     /// A source of packets of `packet_bytes` on the wire that is silent as yet.
     pub fn new(spacing: Spacing, packet_bytes: u32) -> Datagrams {
-        Datagrams { spacing, packet_bytes, next: Time::NEVER, number: 0 }
+        Datagrams { spacing, kind: SegmentKind::Datagram, packet_bytes, next: Time::NEVER, number: 0 }
+    }
+
+    /// One whose packets the receiver sends back.
+    pub fn pings(every: Span, packet_bytes: u32) -> Datagrams {
+        Datagrams { kind: SegmentKind::Ping, ..Datagrams::new(Spacing::Every(every), packet_bytes) }
+    }
+
+    /// What its packets are.
+    #[inline]
+    pub fn kind(&self) -> SegmentKind {
+        self.kind
     }
 
     /// Bytes of each packet on the wire.

@@ -194,7 +194,9 @@ pub struct Surroundings {
 fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Stream) -> AnyActivity {
     match traffic {
         Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
-        Traffic::Cbr { .. } | Traffic::Train(_) | Traffic::Padding(_) => AnyActivity::Bulk(Bulk::new(None)),
+        Traffic::Cbr { .. } | Traffic::Ping { .. } | Traffic::Train(_) | Traffic::Padding(_) => {
+            AnyActivity::Bulk(Bulk::new(None))
+        }
         Traffic::OnOff { on, off, fixed, fresh } => {
             let times = if *fixed { Times::Fixed } else { Times::Exponential(stream("on-off")) };
             AnyActivity::OnOff(Box::new(OnOff::new(*on, *off, *fresh, times)))

@@ -31,11 +31,13 @@ pub enum SegmentKind {
     DataAck,
     /// Carries payload that nobody acknowledges.
     Datagram,
+    /// Carries payload that the receiver sends back.
+    Ping,
     /// Asks for payload: travels from the receiver to the sender.
     Request,
     /// Asks for an echo.
     Probe,
-    /// Answers a probe: travels from the receiver to the sender.
+    /// Answers a probe or a ping: travels from the receiver to the sender.
     Echo,
 }
 

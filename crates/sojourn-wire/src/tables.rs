@@ -38,14 +38,14 @@ pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
         .map_err(|problems| WireError::input(problems.to_string()))?;
     let group = loaded.scenario.groups.into_iter().next().expect("the scenario has one group");
     let unresponsive =
-        matches!(group.traffic, Traffic::Cbr { .. } | Traffic::Train(_) | Traffic::Voip(_) | Traffic::Padding(_));
+        matches!(group.traffic, Traffic::Cbr { .. } | Traffic::Ping { .. } | Traffic::Train(_) | Traffic::Voip(_) | Traffic::Padding(_));
     if unresponsive != (flow.kind == Kind::Cbr) {
         let FlowPlan { id, kind, traffic, .. } = flow;
         let kinds = "allowed is cbr, train, voip or padding over cbr, any other traffic over tcp or udp";
         return Err(WireError::input(format!("flow {id}: {traffic} cannot go over {kind:?}; {kinds}")));
     }
     one_connection(flow, &group.traffic)?;
-    steady_padding(flow, &group.traffic)?;
+    one_way(flow, &group.traffic)?;
     no_messages(flow, &group.traffic)?;
     Ok(group)
 }
@@ -74,16 +74,18 @@ fn no_messages(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
     )))
 }
 
-/// Refuses padding that follows probes or dies on its way: no probe answers here, and the path has no hop of its own.
-fn steady_padding(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
+/// Refuses what needs an answer of the receiver, and padding that dies on its way: no probe is answered here, and the path has no
+/// hop of its own.
+fn one_way(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
     let found = match traffic {
+        Traffic::Ping { .. } => "pings",
         Traffic::Padding(Padding { pace: Pace::Adaptive { .. }, .. }) => "adaptive-padding",
         Traffic::Padding(Padding { reach: Reach::Bottleneck, .. }) => "padding that reaches the bottleneck only",
         _ => return Ok(()),
     };
     let id = flow.id;
     Err(WireError::input(format!(
-        "flow {id}: {found}; allowed over sockets is padding at a fixed rate up to the receiver (the world sim has both)"
+        "flow {id}: {found}; allowed over sockets are datagrams that nobody answers, up to the receiver (the world sim has the rest)"
     )))
 }
 
@@ -107,6 +109,7 @@ pub fn check_pace(flow: &FlowPlan, budget: &BudgetPlan) -> Result<(), WireError>
 fn datagram_rate(traffic: &Traffic) -> f64 {
     let (packets_per_s, bytes) = match traffic {
         Traffic::Cbr { rate, .. } => return rate.bits_per_second() as f64,
+        Traffic::Ping { every, packet_bytes } => (1.0 / every.as_secs_f64(), *packet_bytes),
         Traffic::Voip(voip) => (1.0 / voip.frame.as_secs_f64(), voip.packet_bytes()),
         Traffic::Train(train) => {
             (train.every.map_or(0.0, |every| train.mean_packets() / every.as_secs_f64()), train.packet_bytes)

@@ -34,6 +34,7 @@ _FORMS = ("table", "markdown", "csv", "json")
     sojourn compare my-link.toml --queue droptail,codel --kernel
     sojourn compare my-link.toml --queue droptail,codel --line cable-100-10-film
     sojourn compare gateway-and-modem --queue cake,fq_codel --lines home
+    sojourn compare rrul --queue droptail,fq_codel,cake --grade
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME|-", shell_complete=completing.scenarios)
@@ -48,6 +49,9 @@ _FORMS = ("table", "markdown", "csv", "json")
     metavar="NAMES",
     shell_complete=completing.metrics,
     help="Show these metrics.  [default: by what the scenario has]",
+)
+@click.option(
+    "--grade", is_flag=True, help="Grade each variant under load, by pings; they are added where there are none."
 )
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key in all variants.")
 @click.option("--line", metavar="NAME", help=LINE_HELP)
@@ -80,6 +84,7 @@ def compare(  # noqa: PLR0913 (one for each option)
     own: tuple[str, ...],
     purpose: str | None,
     metrics: str | None,
+    grade: bool,
     overrides: tuple[str, ...],
     line: str | None,
     lines: str | None,
@@ -101,6 +106,7 @@ def compare(  # noqa: PLR0913 (one for each option)
     the scenario has keeps its parameters there; any other one has its defaults.
     """
     from sojourn import comparison
+    from sojourn.grade import with_pings
     from sojourn.variants import variants
 
     _check_targets(page, plot, out, force=force)
@@ -108,9 +114,13 @@ def compare(  # noqa: PLR0913 (one for each option)
     made = variants(
         scenario, queues=split(queues), controls=split(controls), own=own, preset="linux" if kernel else None
     )
+    if grade:
+        made = {name: with_pings(one) for name, one in made.items()}
     _check_metrics(split(metrics), [group for group, _ in scenario.groups.items()])
     if lines is not None:
-        _check_lines({"--kernel": kernel, "--page": page, "--plot": plot, "--out": out, "--metric": metrics})
+        _check_lines(
+            {"--kernel": kernel, "--page": page, "--plot": plot, "--out": out, "--metric": metrics, "--grade": grade}
+        )
         _compare_on_lines(made, lines, runs or 1, purpose, jobs, "json" if as_json else form)
         return
     with progress(scenario.name) as update:
@@ -118,7 +128,7 @@ def compare(  # noqa: PLR0913 (one for each option)
             made, runs=runs or 10, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
         )
     _write(found, page, plot, out, force=force)
-    _print(found, split(metrics) or None, "json" if as_json else form)
+    _print(found, split(metrics) or None, "json" if as_json else form, graded=grade)
 
 
 def _check_lines(beside: Mapping[str, object]) -> None:
@@ -149,8 +159,23 @@ def _compare_on_lines(
         click.echo("\n" + "\n".join(found.notes()))
 
 
-def _print(found: "Comparison", metrics: list[str] | None, form: str) -> None:
+def _print(found: "Comparison", metrics: list[str] | None, form: str, *, graded: bool) -> None:
+    from sojourn import grade
     from sojourn.compared import tabulated
+
+    if graded and form in ("json", "csv"):
+        rows = [{"variant": name, **one.row()} for name, one in found.grades.items()]
+        if form == "json":
+            render.print_json(rows)
+        else:
+            render.print_csv(list(rows[0]), [list(row.values()) for row in rows])
+        return
+    if graded:
+        (render.print_markdown if form == "markdown" else render.print_grid)(found.grade_grid())
+        click.echo(f"\n{grade.note()}")
+        if metrics is None:
+            return
+        click.echo()
 
     table = tabulated(found, metrics)
     shown = [column.shown.metric for column in (found.columns if metrics is None else table.columns)]

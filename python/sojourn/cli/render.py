@@ -229,6 +229,7 @@ def print_result(result: "Result") -> None:
     from rich.console import Group
     from rich.text import Text
 
+    from sojourn.grade import sentence
     from sojourn.report import group_grid, interval_note, link_grid, phase_grid, presets_note, seeds_note, title
 
     _print(Group(Text(title(result), style="bold"), Text()))
@@ -239,6 +240,8 @@ def print_result(result: "Result") -> None:
     if phases is not None:
         _print(Text())
         print_grid(phases)
+    if responsiveness := sentence(result):
+        _print(Group(Text(), Text(responsiveness)))
     notes = [text for text in (interval_note(result), seeds_note(result), presets_note(result)) if text]
     if notes:
         _print(Group(Text(), *(Text(text, style="dim") for text in notes)))

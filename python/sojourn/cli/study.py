@@ -1,5 +1,6 @@
 """The commands `paper` and `study`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 FAILED = 1
 _ITEMS = click.argument("items", nargs=-1, metavar="[ITEM]...")
 _JOBS = click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
+_SET = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of every scenario of the study."
+)
 _HELP_OUT = "Folder for figures, data and the page."
 
 
@@ -31,6 +35,7 @@ _HELP_OUT = "Folder for figures, data and the page."
     sojourn paper gong fig3 --out results/gong  # one figure
     sojourn paper gong --kept --out page        # its page from the means that it keeps, in seconds
     sojourn paper ./mine --out results/mine     # a study of your own: sojourn study new
+    sojourn paper gong fig2 --plugin mine.py --set group.background.control=mine --out results/mine
     sojourn paper rfc7928 --queue pie --out results/pie                      # one discipline beside the best known
     sojourn paper rfc7928 --queue mine --plugin mine.py --out results/mine   # the same of your own
     sojourn paper all --out results/papers
@@ -41,6 +46,7 @@ _HELP_OUT = "Folder for figures, data and the page."
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
 @click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run.")
 @click.option("--queue", metavar="NAME", help="Of rfc7928: only this queue discipline, beside droptail and fq_codel.")
+@_SET
 @_JOBS
 @json_option
 @plugin_options
@@ -52,6 +58,7 @@ def paper(
     *,
     kept: bool,
     queue: str | None,
+    overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Repeat a paper, or a study of your own: its figures, their data, and a table of what agrees.
@@ -69,16 +76,16 @@ def paper(
 
     if name != "all":
         chosen_items(find(name), items)
-    if queue is not None and (kept or name == "all"):
-        other = "--kept" if kept else "all"
-        raise click.UsageError(f"--queue needs runs of one study of its own; it does not go with {other}.")
+    if (queue is not None or overrides) and (kept or name == "all"):
+        option, other = "--set" if overrides else "--queue", "--kept" if kept else "all"
+        raise click.UsageError(f"{option} needs runs of one study of its own; it does not go with {other}.")
     if kept:
         _show_kept(name, items, _folder(out), jobs, as_json=as_json)
         return
     from sojourn.worlds.linux.errors import NotInstalledError
 
     documents = []
-    for study in studies() if name == "all" else [find(name) if queue is None else _beside(name, queue)]:
+    for study in studies() if name == "all" else [_changed(name, queue, overrides)]:
         try:
             folder = _folder(out)
             done = _repeat(study, items, folder / study.name if name == "all" else folder, jobs, quiet=as_json)
@@ -95,6 +102,7 @@ def paper(
     cls=ExampleGroup,
     examples="""
     sojourn study new mine
+    sojourn study new mine --from gong
     sojourn study run mine --out results/mine
     sojourn study run mine --out results/mine --keep
     sojourn study check mine --mutate
@@ -104,13 +112,21 @@ def study() -> None:
     """Ask a question of your own: sweeps, figures and claims as tables in a folder."""
 
 
-@study.command(cls=ExampleCommand, examples="sojourn study new mine")
+@study.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn study new mine
+    sojourn study new mine --from gong
+    """,
+)
 @click.argument("directory", type=click.Path(), metavar="DIR")
-def new(directory: str) -> None:
+@click.option("--from", "origin", metavar="NAME|PATH", help="Copy this study, without the means that it keeps.")
+def new(directory: str, origin: str | None) -> None:
     """Make the folder of a study that runs as it is, to be changed."""
+    from sojourn.study.find import find_folder
     from sojourn.study.template import make
 
-    made = make(Path(directory))
+    made = make(Path(directory), None if origin is None else find_folder(origin).folder)
     click.echo(f"{made}: run it with `sojourn study run {directory} --out DIR`")
 
 
@@ -124,17 +140,29 @@ def new(directory: str) -> None:
 @click.argument("path", metavar="PATH|NAME")
 @_ITEMS
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
+@_SET
 @click.option("--keep", is_flag=True, help="Keep means and verdicts in the study's folder, for `study check`.")
 @_JOBS
 @json_option
 @plugin_options
-def run(path: str, items: tuple[str, ...], out: str | None, jobs: int | None, *, keep: bool, as_json: bool) -> None:
+def run(  # noqa: PLR0913 (one for each option)
+    path: str,
+    items: tuple[str, ...],
+    out: str | None,
+    overrides: tuple[str, ...],
+    jobs: int | None,
+    *,
+    keep: bool,
+    as_json: bool,
+) -> None:
     """Run a study: its sweeps, figures and claims. The same as `sojourn paper`."""
     from sojourn.study import replay
-    from sojourn.study.find import find, find_folder
+    from sojourn.study.find import find_folder
 
+    if keep and overrides:
+        raise click.UsageError("--keep keeps what the study says; it does not go with --set.")
     folder = _folder(out)
-    study = find(path)
+    study = _changed(path, None, overrides)
     done = _repeat(study, items, folder, jobs, quiet=as_json)
     kept = str(replay.keep(find_folder(path), folder)) if keep else None
     if as_json:
@@ -218,12 +246,17 @@ def _show_kept(name: str, items: tuple[str, ...], folder: Path, jobs: int | None
         click.echo(str(page))
 
 
-def _beside(name: str, queue: str) -> "Study":
-    """Return the study of one queue discipline beside those that everybody knows."""
+def _changed(name: str, queue: str | None, overrides: Sequence[str]) -> "Study":
+    """Return a study: of one queue discipline beside those that everybody knows, with some keys changed."""
     from sojourn.study.beside import beside
+    from sojourn.study.changed import changed
     from sojourn.study.find import find_folder
+    from sojourn.variants import pair
 
-    return beside(find_folder(name), queue).study()
+    found = find_folder(name)
+    if queue is not None:
+        found = beside(found, queue)
+    return (changed(found, dict(pair(one, "set") for one in overrides)) if overrides else found).study()
 
 
 def _folder(out: str | None) -> Path:

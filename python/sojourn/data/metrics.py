@@ -97,6 +97,7 @@ GROUP = (
     Metric("timeouts", COUNT, "retransmission timeouts"),
     Metric("jain", FRACTION, "Jain's fairness index of its flows' goodputs"),
     *_spread("rtt_ms", "round-trip time that its senders measured", "mean", *_TAIL),
+    Metric("rpm", "per minute", "round trips in a minute: 60 s over the mean of the shortest 95 % of these times"),
     *_spread("queue_ms", "sojourn time of its data packets at the main link of their direction", *_SOJOURN),
     *_spread("delay_ms", "one-way delay of its data packets", "min", "mean", *_TAIL, "max"),
     *_spread("pdv_ms", "one-way delay beyond the shortest of the flow (RFC 5481)", *_SOJOURN),

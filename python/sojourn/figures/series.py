@@ -100,6 +100,16 @@ class Series:
         rows = self._of_group(group, "one_way_delay_ms")
         return rows[:, self._last]
 
+    def rtt_ms(self, group: str) -> Array:
+        """Mean round-trip time of each flow of a group in each bin, nan without any: one row for each flow."""
+        fine = self._of_group(group, "rtt_ms")
+        return np.array([self._mean_of_known(row) for row in fine])
+
+    def _mean_of_known(self, fine: Array) -> Array:
+        count = self._merge((~np.isnan(fine)).astype(np.float64))
+        total = self._merge(np.nan_to_num(fine))
+        return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+
     @property
     def _last(self) -> npt.NDArray[np.int64]:
         """The last fine bin of each bin that is drawn."""

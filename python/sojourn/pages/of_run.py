@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import report
 from sojourn.data import metrics
+from sojourn.grade import pings, sentence
 from sojourn.pages.laboratory import link
 from sojourn.pages.model import Cell, File, Fold, Page, Picture, Table, Tile
 from sojourn.pages.pictures import picture
@@ -71,7 +72,7 @@ def _finding(result: "Measured") -> str:
 
 def _lead(result: "Measured") -> list[str]:
     """Return one sentence for each thing that a user notices: calls, pages, shares."""
-    sentences = []
+    sentences = [said] if (said := sentence(result)) else []
     calls = _of_groups(result, "voip_mos", "{:.2f}")
     if calls:
         sentences.append(f"Calls have a mean opinion score of {calls}; 4.4 is the best possible.")
@@ -122,14 +123,16 @@ def _tile(result: "Measured", shown: report.Shown) -> Tile:
 def _pictures(result: "Measured") -> list[Picture]:
     if result.bin_s is None:
         return []
-    from sojourn.figures import timeline
+    from sojourn.figures import timeline, under_load
 
-    caption = (
-        f"Queueing delay of the bottleneck above, throughput of each group below: {result.name}, "
-        f"seed {result.runs[0].seed}. Grey is what the link could carry."
-    )
+    of_run = f"{result.name}, seed {result.runs[0].seed}."
+    if pings(result.scenario):
+        figure, caption = under_load(result), f"Throughput of each group, and round-trip times of pings: {of_run}"
+    else:
+        words = f"Queueing delay of the bottleneck above, throughput of each group below: {of_run}"
+        figure, caption = timeline(result), f"{words} Grey is what the link could carry."
     links = link("change the scenario, and see what becomes of it", result.source)
-    return [picture(timeline(result), _seen(result), caption, name=result.name, laboratory=links)]
+    return [picture(figure, _seen(result), caption, name=result.name, laboratory=links)]
 
 
 def _seen(result: "Measured") -> str:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from sojourn import _native, plugins
+from sojourn.api import Scenario
 from sojourn.data.dataset import Dataset
 from sojourn.faults import MAX_SHOWN
 from sojourn.pages.laboratory import Link
@@ -51,6 +52,8 @@ class StudyFolder:
     tables: Mapping[str, Any]
     code: ModuleType | None = None
     """`study.py`, where it is not the one of the folder."""
+    changed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Keys that every scenario of it has changed, and to what."""
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "StudyFolder":
@@ -142,7 +145,16 @@ class StudyFolder:
         for file in file_names(known[name], PLUGINS, ".py"):
             plugins.load(self.folder / file)
         made = [function for mark, function in marked(self.module, "changes") if name in mark.names]
-        return sweep_tables(name, known[name], self.tables, made[0] if made else None)
+        return sweep_tables(name, known[name], self.tables, made[0] if made else None, self.changed)
+
+    def scenario(self, name: str, **at: Any) -> Scenario:
+        """Return the scenario of a sweep's point at which axes have certain values; raises InputError for none."""
+        plan = Plan.of(self.plan(name), name=name, folder=str(self.folder))
+        found = (point for point in map(plan.point, range(plan.points)) if at.items() <= point.coordinates.items())
+        point = next(found, None)
+        if point is None:
+            raise input_error(f"sweep {name}: no point has {shown(at)}; allowed: values of its axes {plan.names}")
+        return Scenario(plan.scenario(point))
 
     def plans(self) -> dict[str, Plan]:
         """Return all sweeps, checked; raises InputError."""
@@ -161,7 +173,7 @@ class StudyFolder:
             runs: list[tuple[Any, ...]] = [self._run(lab, sweep) for sweep in sweeps] or [()]
             found[name] = reduced.reduced_rows(row for given in runs for row in function(*given))
         reduced.write(lab.folder / "means", found)
-        return Means(found, self.units)
+        return Means(found, self.units, self.scenario)
 
     def _run(self, lab: Lab, name: str) -> tuple[Plan, Dataset]:
         """Return a sweep's plan and dataset; raises RuntimeError where a run of it failed."""
@@ -181,7 +193,7 @@ class StudyFolder:
 
     def replayed(self) -> Means:
         """Return the means that the folder keeps."""
-        return Means(reduced.read(self.folder / DATA, self.kept), self.units)
+        return Means(reduced.read(self.folder / DATA, self.kept), self.units, self.scenario)
 
     # Items.
 
@@ -250,8 +262,7 @@ class StudyFolder:
         sweeps = [sweep for name in names for sweep in self._measures.get(name, ((name,), None))[0]]
         used = dict.fromkeys(one for sweep in sweeps for one in used_by(sweep))
         if said := sentence_of(list(used)):
-            found.text = f"{found.text}\n\n{said}".strip()
-            found.captions = {name: f"{caption.rstrip('.')}. {said}" for name, caption in found.captions.items()}
+            _say(found, said)
 
     def findings(self, item: Mapping[str, Any], means: Means) -> Findings:
         """Return what an item finds in means."""
@@ -335,6 +346,12 @@ def chosen(given: Any, found: Sequence[Check]) -> str:
             except KeyError as error:
                 raise unknown_name(f"{shown(one['text'])}: no claim is called", error.args[0], list(by)) from None
     return ""
+
+
+def _say(found: Findings, said: str) -> None:
+    """Add a sentence to the text and to all captions."""
+    found.text = f"{found.text}\n\n{said}".strip()
+    found.captions = {name: f"{caption.rstrip('.')}. {said}" for name, caption in found.captions.items()}
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ Claims and figures know nothing else, so that a study's verdicts can be had agai
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from sojourn.study.numbers import Number
 from sojourn.study.units import Unit, unit_of
 
 if TYPE_CHECKING:
+    from sojourn.api import Scenario
     from sojourn.data.dataset import Dataset
     from sojourn.sweeps.plan import Plan
 
@@ -60,9 +61,21 @@ class Reduced:
 class Means:
     """The means of all sweeps of a study, in the units in which they are shown."""
 
-    def __init__(self, sweeps: dict[str, Reduced] | None = None, units: Mapping[str, Unit] | None = None) -> None:
+    def __init__(
+        self,
+        sweeps: dict[str, Reduced] | None = None,
+        units: Mapping[str, Unit] | None = None,
+        scenario: "Callable[..., Scenario] | None" = None,
+    ) -> None:
         self.sweeps = {} if sweeps is None else sweeps
         self.units = dict(units or {})
+        self._scenario = scenario
+
+    def scenario(self, sweep: str, **at: Any) -> "Scenario":
+        """Return the scenario at a point of a sweep, for a figure of one run."""
+        if self._scenario is None:
+            raise ValueError("these means belong to no study")
+        return self._scenario(sweep, **at)
 
     def unit(self, metric: str) -> Unit:
         """Return what a metric is shown in."""

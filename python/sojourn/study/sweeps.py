@@ -23,9 +23,16 @@ Changes = Callable[..., Mapping[str, Any] | None]
 
 
 def sweep_tables(
-    name: str, given: Mapping[str, Any], study: Mapping[str, Any], changes: Changes | None
+    name: str,
+    given: Mapping[str, Any],
+    study: Mapping[str, Any],
+    changes: Changes | None,
+    asked: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a sweep of a study as the tables of a sweep file: base and seeds of the study, its axes written out."""
+    """Return a sweep of a study as the tables of a sweep file: base and seeds of the study, its axes written out.
+
+    What is asked for by key is changed last, at every point.
+    """
     options = {option.name for world in OWN for option in options_of(world)}
     for key in given:
         # Options of another package's world are the plan's to check.
@@ -34,9 +41,9 @@ def sweep_tables(
     tables = {key: study[key] for key in ("base", "seeds") if key in study}
     tables |= {key: value for key, value in given.items() if key not in _OWN}
     axes = dict(_axes(name, given.get("axes", []), study.get("axes", {})))
-    if changes is None:
+    if changes is None and not asked:
         return tables | {"axes": axes}
-    return tables | {"points": list(_points(name, axes, changes))}
+    return tables | {"points": list(_points(name, axes, changes or dict, asked))}
 
 
 def _axes(name: str, given: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -70,9 +77,12 @@ def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
     return {"values": chosen, "set": known["set"]} if "set" in known else chosen
 
 
-def _points(name: str, axes: Mapping[str, Any], changes: Changes) -> Iterator[dict[str, Any]]:
-    """Yield every point with what axes and then the study's function change; where this returns None is no point."""
-    asked = inspect.signature(changes).parameters
+def _points(name: str, axes: Mapping[str, Any], changes: Changes, last: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every point with what axes, then the study's function, then the caller change.
+
+    Where the function returns None is no point.
+    """
+    asked = {} if changes is dict else inspect.signature(changes).parameters
     lists = [list(_values(axis, given)) for axis, given in axes.items()]
     for row in itertools.product(*lists):
         at = {axis: value for axis, (value, _) in zip(axes, row, strict=True)}
@@ -80,7 +90,7 @@ def _points(name: str, axes: Mapping[str, Any], changes: Changes) -> Iterator[di
         given = {_SWEEP: name, **at, _MADE: made}
         more = changes(**{name: given[name] for name in asked if name in given})
         if more is not None:
-            yield {"at": at, "set": made | dict(more)}
+            yield {"at": at, "set": made | dict(more) | last}
 
 
 def _values(axis: str, given: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:

@@ -7,10 +7,12 @@ use sojourn_core::Span;
 use sojourn_core::registry::Kind;
 
 /// Kinds of traffic that do not respond to congestion, and so have no control.
-pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "train", "voip", "padding", "adaptive-padding"];
+pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "ping", "train", "voip", "padding", "adaptive-padding"];
 
 pub(crate) static TRAFFIC: Select = Select {
-    kinds: &[&BULK, &ON_OFF, &CBR, &TRAIN, &VOIP, &VIDEO, &TRANSFERS, &WEB, &MESSAGES, &PADDING, &ADAPTIVE_PADDING],
+    kinds: &[
+        &BULK, &ON_OFF, &CBR, &PING, &TRAIN, &VOIP, &VIDEO, &TRANSFERS, &WEB, &MESSAGES, &PADDING, &ADAPTIVE_PADDING,
+    ],
     added: crate::outside::SECTIONS,
     short: None,
 };
@@ -119,6 +121,30 @@ static CBR: Section = Section {
             example: "200 B",
         },
         DATAGRAM_ECT,
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static PING: Section = Section {
+    name: "ping",
+    description: "small packets at a constant interval that the receiver sends back: their round-trip times, and how many round \
+                  trips fit into a minute, are in the record. Has no congestion control",
+    own: &[
+        Key {
+            name: "every",
+            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
+            presence: Presence::Default("200 ms"),
+            description: "from one packet to the next",
+            example: "100 ms",
+        },
+        Key {
+            name: "packet",
+            form: Form::Bytes { min: 40, max: 65_535 },
+            presence: Presence::Default("84 B"),
+            description: "size of a packet on the wire, both ways; the default is that of the command ping",
+            example: "64 B",
+        },
     ],
     base: None,
     one_of: &[],

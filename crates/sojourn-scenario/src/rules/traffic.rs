@@ -27,6 +27,10 @@ pub(super) fn steady(group: &Fields) -> Option<Steady> {
             let packet_bytes = traffic.bytes("packet")? as f64;
             Some(Steady { packet_bytes, per_second: traffic.rate("rate")?.bytes_per_second() / packet_bytes })
         }
+        "ping" => Some(Steady {
+            packet_bytes: traffic.bytes("packet")? as f64,
+            per_second: 1.0 / traffic.span("every")?.as_secs_f64(),
+        }),
         "train" => {
             // Of one train alone all packets count, as if it came each second.
             let every = traffic.span("every").unwrap_or(Span::from_secs(1));

@@ -76,7 +76,8 @@ impl Delays {
         if !is_data(&packet.body) {
             return;
         }
-        let is_awaited = packet.body.kind != SegmentKind::Datagram && packet.key.destination_port == way.port;
+        let of_transport = !matches!(packet.body.kind, SegmentKind::Datagram | SegmentKind::Ping);
+        let is_awaited = of_transport && packet.key.destination_port == way.port;
         let asked = way.asked.take_if(|_| is_awaited);
         if self.measuring {
             way.record(now.since(packet.body.stamp), asked.map(|asked| now.since(asked)));

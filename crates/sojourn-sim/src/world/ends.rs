@@ -50,7 +50,14 @@ impl World {
             SegmentKind::SynAck => self.on_syn_ack(index, &packet.body),
             SegmentKind::Datagram => self.on_datagram(index, packet),
             SegmentKind::Request => self.on_request(index, packet.body.number),
-            SegmentKind::Probe => self.on_probe(index, packet),
+            SegmentKind::Ping => {
+                self.on_datagram(index, packet);
+                self.echo(index, packet);
+            }
+            SegmentKind::Probe => {
+                self.flows[index].counts.others += 1;
+                self.echo(index, packet);
+            }
             SegmentKind::Echo => self.on_echo(index, packet.body.stamp),
         }
     }
@@ -115,15 +122,14 @@ impl World {
         flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
     }
 
-    /// A probe has come to the receiver.
-    fn on_probe(&mut self, index: usize, probe: &Packet) {
-        self.flows[index].counts.others += 1;
+    /// The receiver sends back what has come.
+    fn echo(&mut self, index: usize, probe: &Packet) {
         let payload_bytes = probe.bytes - self.flows[index].header_bytes;
         let echo = Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp);
         self.send_back(index, &echo, payload_bytes);
     }
 
-    /// The answer to a probe that was sent at `sent`.
+    /// The answer to a probe or a ping that was sent at `sent`.
     fn on_echo(&mut self, index: usize, sent: Time) {
         let rtt = self.now.since(sent);
         let flow = &mut self.flows[index];
@@ -330,7 +336,7 @@ fn next_datagram(flow: &mut Flow, now: Time) -> Option<Outgoing> {
         Endpoints::Datagrams(datagrams) => {
             let number = datagrams.due(now)?;
             let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
-            Some(Outgoing { ecn: flow.ecn, ..Outgoing::new(SegmentKind::Datagram, number, payload_bytes) })
+            Some(Outgoing { ecn: flow.ecn, ..Outgoing::new(datagrams.kind(), number, payload_bytes) })
         }
         Endpoints::Padding(padding) => {
             let (kind, number) = padding.due(now)?;

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from sojourn import Scenario
 from sojourn.study import Means, Number, Outcome, changes, claim, figure
 from sojourn.study.relations import closeness
 from sojourn.study.select import Selection
@@ -275,13 +274,13 @@ def _said(values: Mapping[str, float]) -> str:
     "fig2",
     "Under DropTail LEDBAT leaves the link to TCP; RED makes both share it. One of 10 runs, 10 Mbit/s, 500 packets",
 )
-def who_uses_the_link(_means: Means) -> "Figure":
+def who_uses_the_link(means: Means) -> "Figure":
     """Draw one run under DropTail and one under RED."""
     from sojourn.figures import utilization
 
     queues = ("DropTail", "RED")
-    kinds = [{"bottleneck.queue": {"kind": name.lower(), "preset": "ns2", "limit": "500 packets"}} for name in queues]
-    return utilization([Scenario.load("motivating-red", overrides=kind).run() for kind in kinds], list(queues))
+    shown = [means.scenario("motivating", queue=name, reading="starts within 0.1 s") for name in queues]
+    return utilization([one.run(runs=10) for one in shown], list(queues))
 
 
 @figure(

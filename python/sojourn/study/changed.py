@@ -1,0 +1,45 @@
+"""A study with some keys of all its scenarios changed: the reader's own question, in the form of the study's figures."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from sojourn.study.load import StudyFolder
+from sojourn.study.model import Findings
+
+WHY = "The setting was changed."
+
+
+def changed(study: StudyFolder, overrides: Mapping[str, Any]) -> StudyFolder:
+    """Return a study whose scenarios have these keys changed, after everything that the study itself changes.
+
+    What the study says in words of its own settings is left out: its answer, and what it found in each item.
+    """
+    tables = {key: value for key, value in study.tables.items() if key != "answer"}
+    asked = _said(overrides)
+    options = "".join(f' --set "{key}={value}"' for key, value in overrides.items())
+    tables |= {
+        "name": f"{study.name}{options}",
+        "finding": f"{study.tables['title']}, with {asked}",
+        "item": [_item(item, asked) for item in study.tables["item"]],
+    }
+    return _Changed(study.folder, tables, study.code, dict(overrides))
+
+
+def _said(overrides: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in overrides.items())
+
+
+def _item(item: Mapping[str, Any], asked: str) -> dict[str, Any]:
+    setting = "; ".join(filter(None, (item.get("setting"), f"changed: {asked}")))
+    return {key: value for key, value in item.items() if key != "found"} | {"setting": setting}
+
+
+class _Changed(StudyFolder):
+    def findings(self, item: Mapping[str, Any], means: Any) -> Findings:
+        found = super().findings(item, means)
+        title = str(item.get("title", item["name"]))
+        caption = f"{title}{'' if title.endswith('?') else '.'} Changed: {_said(self.changed)}."
+        found.captions = dict.fromkeys(found.captions, caption)
+        found.checks = [dataclasses.replace(one, note=WHY) if one.agrees is False else one for one in found.checks]
+        return found
