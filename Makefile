@@ -19,7 +19,6 @@ demo: build
 
 # What is quick, on all processors.
 test: build $(TEST)
-	scripts/web --if-possible
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not testbed and not real_time and not long" $(AGAIN)
 
@@ -116,8 +115,7 @@ crates:
 # Wheels in dist/, linked by zig for Linux with glibc and with musl, on x86-64 and aarch64; TARGETS="..." chooses
 # among them, TARGETS=native is for this machine only.
 WHEELS := $(VENV)/.wheels-installed
-wheels: $(RUN) $(WHEELS)
-	scripts/web --if-possible
+wheels: build $(WHEELS)
 	scripts/wheels
 
 $(WHEELS): requirements/wheels.txt | $(BIN)/python
@@ -127,7 +125,6 @@ $(WHEELS): requirements/wheels.txt | $(BIN)/python
 # The documentation as a site with navigation and search, in build/site; the generator is in requirements/site.txt.
 SITE := $(VENV)/.site-installed
 site: build $(SITE)
-	scripts/web --if-possible
 	$(BIN)/python scripts/site.py
 	$(BIN)/zensical build --strict
 
@@ -141,8 +138,10 @@ audit:
 
 build: $(BUILT)
 
-$(BUILT): $(RUN) $(RUST)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+# The laboratory's page is built beside the extension, whose linking keeps one processor busy.
+$(BUILT): $(RUN) $(RUST) $(wildcard web/*) scripts/web
+	scripts/web --if-possible & page=$$!; \
+	    VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet && wait $$page
 	touch $@
 
 $(RUN): requirements/run.txt | $(BIN)/python

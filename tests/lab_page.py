@@ -5,9 +5,9 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
@@ -17,6 +17,7 @@ from sojourn import _native, lab
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+_Test = TypeVar("_Test", bound=Callable[..., Any])
 PAGE = Path(sojourn.__file__).parent / "page"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDTHS = (360, 768, 1280)
@@ -24,15 +25,29 @@ WIDTHS = (360, 768, 1280)
 needs_page = pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web")
 
 
-def needs_browser() -> list[pytest.MarkDecorator]:
+def in_chromium(*more: pytest.MarkDecorator, package: str = "playwright") -> list[pytest.MarkDecorator]:
+    """Return the marks of a test that drives a browser."""
     return [
-        needs_page,
+        pytest.mark.long,
+        pytest.mark.filterwarnings("default"),
         pytest.mark.skipif(CHROMIUM is None, reason="no chromium"),
-        pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright"),
+        pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"no {package}"),
+        *more,
     ]
 
 
-in_browser = [pytest.mark.filterwarnings("default"), *needs_browser()]
+def marked(*marks: pytest.MarkDecorator) -> Callable[[_Test], _Test]:
+    """Give a test these marks."""
+
+    def mark(test: _Test) -> _Test:
+        for one in marks:
+            one(test)
+        return test
+
+    return mark
+
+
+in_browser = in_chromium(needs_page)
 # How long a step in the browser may take on a busy machine, in ms.
 PATIENCE_MS = 120_000
 

@@ -1,19 +1,21 @@
 """The animated queue: the packets of real runs, the README's numbers, and nothing that moves for who wants it still."""
 
-import importlib.util
 import re
-import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 from handbook import animation
+from tests.lab_page import in_chromium, marked
 
 import sojourn
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 ROOT = Path(__file__).parent.parent
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def test_it_is_small_and_whole() -> None:
@@ -58,21 +60,14 @@ def test_a_packet_lies_where_it_leaves() -> None:
     assert path == "M0 0m10 0h1.9m0.5 0h1m16.6 0h1.9"
 
 
-@pytest.mark.filterwarnings("default")
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
-@pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright")
-def test_it_moves_unless_the_reader_wants_it_still() -> None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        tab = browser.new_page()
-        tab.goto(animation.FILE.as_uri())
-        assert tab.evaluate("document.getAnimations().length") > 4
-        still = browser.new_page(reduced_motion="reduce")
-        still.goto(animation.FILE.as_uri())
-        assert still.evaluate("document.getAnimations().length") == 0
-        for row in (1, 2):
-            where = still.locator(f"#tail{row}").evaluate("one => new DOMMatrix(getComputedStyle(one).transform).e")
-            assert where > 5
-        browser.close()
+@marked(*in_chromium())
+def test_it_moves_unless_the_reader_wants_it_still(browser: "Browser") -> None:
+    tab = browser.new_page()
+    tab.goto(animation.FILE.as_uri())
+    assert tab.evaluate("document.getAnimations().length") > 4
+    still = browser.new_page(reduced_motion="reduce")
+    still.goto(animation.FILE.as_uri())
+    assert still.evaluate("document.getAnimations().length") == 0
+    for row in (1, 2):
+        where = still.locator(f"#tail{row}").evaluate("one => new DOMMatrix(getComputedStyle(one).transform).e")
+        assert where > 5

@@ -20,7 +20,6 @@ FOLDERS = ("docs", "benchmarks", "scenarios", "fuzz")
 PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in ROOT.glob(f"{folder}/**/*.md"))])
 RECORD_PAGE = ROOT / "docs/guide/record.md"
 GUIDES = [
-    ROOT / "README.md",
     ROOT / "docs/cite.md",
     ROOT / "docs/guide/start.md",
     ROOT / "docs/guide/campaigns.md",

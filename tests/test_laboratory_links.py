@@ -3,16 +3,15 @@
 import base64
 import functools
 import html
-import importlib.util
 import json
 import re
-import shutil
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import PATIENCE_S, Command
+from tests.lab_page import in_browser, marked
 
 import sojourn
 from sojourn import lab, plugins
@@ -23,8 +22,10 @@ from sojourn.papers import links as papers
 from sojourn.reading import Source
 from sojourn.study.find import find_folder, named
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 PAGE = Path(sojourn.__file__).parent / "page"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHORT = ("--set", "duration=15 s", "--runs", 2)
 STUDIES = sorted(named())
 
@@ -233,23 +234,15 @@ def test_figures_of_the_documentation_open_their_scenarios_on_its_site(page: Pat
     assert papers.site() not in papers.local(text, "../")
 
 
-@pytest.mark.filterwarnings("default")
-@pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web")
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
-@pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright")
-def test_a_click_opens_both_scenarios(command: Command, tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
+@marked(*in_browser)
+def test_a_click_opens_both_scenarios(command: Command, tmp_path: Path, browser: "Browser") -> None:
     words = ("compare", "voip-under-load", "--queue", "droptail,codel", *SHORT, "--out", tmp_path / "both")
     assert command(*words).code == 0
     (text,) = addresses((tmp_path / "both" / "index.html").read_text(encoding="utf-8"))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        tab = browser.new_page()
-        tab.set_default_timeout(200 * PATIENCE_S)
-        tab.goto((tmp_path / "both" / "index.html").as_uri())
-        tab.get_by_role("link", name=text).click()
-        tab.locator("body[data-state=done]").wait_for(state="attached")
-        chosen = [tab.get_by_label(f"Queue, {side}").input_value() for side in ("left", "right")]
-        assert chosen == ["droptail", "codel"]
-        browser.close()
+    tab = browser.new_page()
+    tab.set_default_timeout(200 * PATIENCE_S)
+    tab.goto((tmp_path / "both" / "index.html").as_uri())
+    tab.get_by_role("link", name=text).click()
+    tab.locator("body[data-state=done]").wait_for(state="attached")
+    chosen = [tab.get_by_label(f"Queue, {side}").input_value() for side in ("left", "right")]
+    assert chosen == ["droptail", "codel"]

@@ -2,19 +2,22 @@
 
 import base64
 import json
-import shutil
 import sys
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.conftest import PATIENCE_S
+from tests.lab_page import in_browser, marked
 
 import sojourn
 from sojourn import lab, notebook
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 PAGE = Path(sojourn.__file__).parent / "page"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytest.importorskip("anywidget", reason="no anywidget: pip install sojourn[notebook]")
 
 
@@ -44,12 +47,9 @@ def test_without_anywidget_a_sentence_names_the_extra(monkeypatch: pytest.Monkey
         notebook.laboratory()
 
 
-@pytest.mark.filterwarnings("default")
-@pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web")
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
-def test_the_module_shows_the_page_in_a_frame(tmp_path: Path) -> None:
+@marked(*in_browser)
+def test_the_module_shows_the_page_in_a_frame(tmp_path: Path, browser: "Browser") -> None:
     """The widget's module in a browser, with a model as anywidget gives it."""
-    playwright = pytest.importorskip("playwright.sync_api")
     left = sojourn.Scenario.load("motivating-red", {"duration": "5 s"})
     widget = notebook.laboratory(left, left.with_(queue="codel"))
     state = {name: getattr(widget, name) for name in ("page", "fragment", "height_px")}
@@ -58,13 +58,10 @@ def test_the_module_shows_the_page_in_a_frame(tmp_path: Path) -> None:
         const module = await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
         module.default.render({ model: { get: (name) => state[name] }, el: document.body });
     }"""
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        tab = browser.new_page()
-        tab.set_default_timeout(200 * PATIENCE_S)
-        tab.goto((tmp_path / "state.json").as_uri())
-        tab.evaluate(program, [notebook.MODULE, state])
-        frame = tab.frame_locator("iframe[title^='The laboratory']")
-        frame.locator("body[data-state=done]").wait_for(state="attached")
-        assert frame.get_by_label("Queue, right").input_value() == "codel"
-        browser.close()
+    tab = browser.new_page()
+    tab.set_default_timeout(200 * PATIENCE_S)
+    tab.goto((tmp_path / "state.json").as_uri())
+    tab.evaluate(program, [notebook.MODULE, state])
+    frame = tab.frame_locator("iframe[title^='The laboratory']")
+    frame.locator("body[data-state=done]").wait_for(state="attached")
+    assert frame.get_by_label("Queue, right").input_value() == "codel"

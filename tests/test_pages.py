@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import html
-import importlib.util
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from matplotlib.figure import Figure
 from tests.conftest import Command
-from tests.lab_page import CHROMIUM
+from tests.lab_page import in_chromium
 
 import sojourn
 from sojourn import pages
@@ -27,14 +26,7 @@ SHOTS = Path(__file__).parent.parent / "target" / "pages"
 SHORT = ("--set", "duration=20 s", "--runs", 3)
 KINDS = ("run", "comparison", "sweep", "study", "try-control", "try-queue", "detect")
 
-needs_browser = [
-    pytest.mark.filterwarnings("default"),
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium"),
-    *(
-        pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"no {package}")
-        for package in ("playwright", "axe_playwright_python")
-    ),
-]
+needs_browser = in_chromium(package="axe_playwright_python")
 
 SWEEP = """
 base = "motivating-red"

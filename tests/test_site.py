@@ -6,15 +6,18 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
+from tests.lab_page import in_chromium, marked
 
 import sojourn
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 ROOT = Path(__file__).parent.parent
 ZENSICAL = shutil.which("zensical") or shutil.which("zensical", path=ROOT / ".venv" / "bin")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def laid_out(target: Path) -> Path:
@@ -44,9 +47,7 @@ def test_links_stay_in_the_site_or_lead_to_the_repository(tmp_path: Path) -> Non
         if "://" not in link and not (page.parent / link).exists()
     ]
     assert missing == []
-    assert "https://github.com/OWNER/sojourn/blob/main/ARCHITECTURE.md" in (pages / "index.md").read_text(
-        encoding="utf-8"
-    )
+    assert "https://github.com/OWNER/sojourn/blob/main/LICENSE-MIT" in (pages / "index.md").read_text(encoding="utf-8")
 
 
 def test_the_laboratory_is_in_the_site(tmp_path: Path) -> None:
@@ -74,23 +75,19 @@ def test_the_site_is_built_without_a_complaint() -> None:
     assert (ROOT / "build" / "site" / "index.html").is_file()
 
 
-@pytest.mark.filterwarnings("default")
+@marked(*in_chromium())
 @pytest.mark.skipif(ZENSICAL is None, reason="no zensical: make site installs it")
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
-@pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("page", ["index", "gallery", "concepts", "papers/gong"])
-def test_a_page_of_the_site_fits_and_has_no_fault_by_axe(page: str, scheme: Literal["light", "dark"]) -> None:
+def test_a_page_of_the_site_fits_and_has_no_fault_by_axe(
+    page: str, scheme: Literal["light", "dark"], browser: "Browser"
+) -> None:
     from axe_playwright_python.sync_playwright import Axe
-    from playwright.sync_api import sync_playwright
 
     built()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for width in (360, 768, 1280):
-            tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-            tab.goto((ROOT / "build" / "site" / f"{page}.html").as_uri())
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            found = Axe().run(tab)
-            assert found.violations_count == 0, found.generate_report()
-        browser.close()
+    for width in (360, 768, 1280):
+        tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        tab.goto((ROOT / "build" / "site" / f"{page}.html").as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        found = Axe().run(tab)
+        assert found.violations_count == 0, found.generate_report()

@@ -21,6 +21,7 @@ CATALOGUE: dict[str, Any] = {**sojourn.catalogue()}
 READY = [scenario["name"] for scenario in CATALOGUE["scenarios"]]
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web"),
     pytest.mark.skipif(NODE is None, reason="no node"),
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sojourn.figures.series import Series
+from sojourn.figures.series import Array, Series
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, literal, styled
 from sojourn.figures.timeline import DRAWN_BINS
 
@@ -38,15 +38,15 @@ def under_load(result: "Measured", run: int = 0) -> Figure:
     return figure
 
 
-def _round_trips_ms(series: Series, group: str) -> np.ndarray:
+def _round_trips_ms(series: Series, group: str) -> Array:
     rows = series.rtt_ms(group)
     known = ~np.isnan(rows)
     counts = known.sum(axis=0)
     total = np.where(known, rows, 0.0).sum(axis=0)
-    return np.divide(total, counts, out=np.full(len(total), np.nan), where=counts > 0)
+    return np.asarray(np.divide(total, counts, out=np.full(len(total), np.nan), where=counts > 0), dtype=np.float64)
 
 
-def _draw(axes: Axes, series: Series, groups: Sequence[str], values: dict[str, np.ndarray], title: str) -> None:
+def _draw(axes: Axes, series: Series, groups: Sequence[str], values: dict[str, Array], title: str) -> None:
     for position, name in enumerate(groups):
         known = ~np.isnan(values[name])
         label = literal(series.result.titles[name])

@@ -90,7 +90,7 @@ def _points(name: str, axes: Mapping[str, Any], changes: Changes, last: Mapping[
         given = {_SWEEP: name, **at, _MADE: made}
         more = changes(**{name: given[name] for name in asked if name in given})
         if more is not None:
-            yield {"at": at, "set": made | dict(more) | last}
+            yield {"at": at, "set": {**made, **more, **last}}
 
 
 def _values(axis: str, given: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:

@@ -1,0 +1,46 @@
+"""The four doors: what each command of their pages prints is what stands below it."""
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.conftest import Command
+
+DOORS = Path(__file__).parent.parent / "docs" / "doors"
+EXAMPLE = re.compile(r"```sh\nsojourn (?P<words>.*)\n```\n\n```text\n(?P<shown>(?:.*\n)*?)```\n")
+LEFT_OUT = "...\n"
+COMMANDS = 3
+QUICK = ("control", "home", "teaching")
+
+
+def test_each_door_has_three_commands() -> None:
+    found = {page.stem: len(EXAMPLE.findall(page.read_text(encoding="utf-8"))) for page in DOORS.glob("*.md")}
+    assert found == dict.fromkeys((*QUICK, "paper"), COMMANDS)
+
+
+@pytest.mark.parametrize("door", [*QUICK, pytest.param("paper", marks=pytest.mark.long)])
+def test_what_a_door_shows_is_what_its_commands_print(
+    door: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = DOORS / f"{door}.md"
+    text = page.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    renewed = text
+    for example in EXAMPLE.finditer(text):
+        outcome = command(*shlex.split(example["words"]))
+        assert outcome.code == 0, outcome.err
+        printed = "".join(f"{line.rstrip()}\n" for line in outcome.out.splitlines())
+        if os.environ.get("SOJOURN_RECORD"):
+            if example["shown"].endswith(LEFT_OUT):
+                printed = "".join(printed.splitlines(keepends=True)[:9]) + LEFT_OUT
+            renewed = renewed.replace(
+                example[0], example[0].replace(f"```text\n{example['shown']}", f"```text\n{printed}")
+            )
+        elif example["shown"].endswith(LEFT_OUT):
+            assert printed.startswith(example["shown"].removesuffix(LEFT_OUT))
+        else:
+            assert printed == example["shown"]
+    if os.environ.get("SOJOURN_RECORD"):
+        page.write_text(renewed, encoding="utf-8")
