@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-long test-slow test-real-time web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures clean build lock tools
+.PHONY: demo test test-long test-slow test-real-time web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures release-check clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -131,6 +131,10 @@ site: build $(SITE)
 $(SITE): requirements/site.txt | $(BIN)/python
 	$(BIN)/python -m pip install --require-hashes -r $<
 	touch $@
+
+# What a release needs, one line for each check; a person tags, signs and publishes.
+release-check: build $(TEST)
+	$(BIN)/python scripts/release_check.py
 
 # Licences and sources of the dependencies, and a bill of materials of both lock files in target/sbom.
 audit:

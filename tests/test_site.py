@@ -38,6 +38,30 @@ def built() -> "subprocess.CompletedProcess[str]":
     return subprocess.run([ZENSICAL, "build", "--strict"], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+def test_every_address_follows_from_pyproject(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    addresses = importlib.import_module("addresses")
+    assert [str(file) for file, _ in addresses.astray()] == []
+    sources, site = addresses.addresses()
+    theirs, pages = "https://github.com/" + "somebody/sojourn", "https://somebody" + ".github.io/sojourn"
+    assert addresses.followed(f"{theirs}/issues, {pages}/lab.html#x") == f"{sources}/issues, {site}/lab.html#x"
+    assert addresses.followed(f"{theirs}-sim") == f"{theirs}-sim"
+
+
+def test_what_a_release_needs_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only a person can say, who publishes and when, is left to `make release-check`."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    release = importlib.import_module("release_check")
+    for name in ("version", "citation", "paper"):
+        assert release.CHECKS[name]()
+    monkeypatch.setattr(release, "MAX_WORDS", 100)
+    with pytest.raises(ValueError, match=r"paper\.md has \d+ words, allowed: 100"):
+        release.paper()
+    monkeypatch.setattr(release, "version", lambda: "9.9.9")
+    with pytest.raises(ValueError, match="another version"):
+        release.one_version()
+
+
 def test_links_stay_in_the_site_or_lead_to_the_repository(tmp_path: Path) -> None:
     pages = laid_out(tmp_path / "pages")
     missing = [
