@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.lab_page import address, browser, errors, page  # noqa: F401 (fixtures)
+from tests.lab_page import address, browser, errors, motivating, page  # noqa: F401 (fixtures)
 
 import sojourn
 from sojourn import plugins

@@ -128,8 +128,10 @@ class TestInBrowser:
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert errors == []
 
-    def test_pickers_editor_and_link(self, browser: "Browser", page: "Page", address: str, errors: list[str]) -> None:
-        page.goto(address)
+    def test_pickers_editor_and_link(
+        self, browser: "Browser", page: "Page", motivating: str, errors: list[str]
+    ) -> None:
+        page.goto(motivating)
         settle(page)
         page.get_by_label("Queue, right").select_option("fq_codel")
         page.get_by_role("heading", name="fq_codel (right)").wait_for()
@@ -165,8 +167,8 @@ class TestInBrowser:
         assert "This link cannot be read" in page.locator("#notice").inner_text()
         assert_numbers_are_native(page)
 
-    def test_too_many_flows_are_refused_with_a_sentence(self, page: "Page", address: str) -> None:
-        page.goto(address)
+    def test_too_many_flows_are_refused_with_a_sentence(self, page: "Page", motivating: str) -> None:
+        page.goto(motivating)
         settle(page)
         page.locator("#files summary").click()
         editor = page.locator("#text-right")
@@ -289,9 +291,9 @@ class TestInBrowser:
         assert errors == []
 
     def test_a_control_in_javascript_runs_as_the_same_one_in_python(
-        self, page: "Page", address: str, errors: list[str]
+        self, page: "Page", motivating: str, errors: list[str]
     ) -> None:
-        page.goto(address)
+        page.goto(motivating)
         settle(page)
         before = table(page)
         page.locator("#own summary").click()
@@ -335,8 +337,8 @@ class TestInBrowser:
         assert sentence in said.inner_text()
         assert table(page) == before
 
-    def test_a_control_in_webassembly(self, page: "Page", address: str, errors: list[str], tmp_path: Path) -> None:
-        page.goto(address)
+    def test_a_control_in_webassembly(self, page: "Page", motivating: str, errors: list[str], tmp_path: Path) -> None:
+        page.goto(motivating)
         settle(page)
         page.locator("#own summary").click()
         module = tmp_path / "four.wasm"

@@ -3,6 +3,8 @@
 import { quantity, shown } from "./quantity.js";
 
 const STEPS = 1000;
+// What most people ask for stands first in the menu of queues.
+const FIRST_QUEUES = ["droptail", "red", "codel", "fq_codel", "pie", "cake"];
 
 /** What can be moved, from the scenario on the left: label, keys, value in basic units, range, text for the engine. */
 export function sliders(scenario) {
@@ -20,6 +22,13 @@ export function sliders(scenario) {
     list.push({
       id: "buffer", label: "Buffer", keys: () => ["bottleneck.queue.limit"], value: limit, range: [2, 5000],
       text: (value) => `${Math.round(value)} packets`,
+    });
+  }
+  const back = quantity(scenario.reverse?.rate);
+  if (Number.isFinite(back)) {
+    list.push({
+      id: "reverse-rate", label: "Rate back", keys: (side) => (side.reverse ? ["reverse.rate"] : []), value: back, range: [2e5, 1e9],
+      text: (value) => `${shown(value / 1e6)} Mbit/s`,
     });
   }
   const rtt = quantity(groups[0].rtt);
@@ -121,11 +130,16 @@ function makePicker({ label, entries }, where) {
   const frame = document.createElement("label");
   const select = document.createElement("select");
   select.setAttribute("aria-label", `${label}, ${where}`);
+  const first = entries.filter(({ name }) => FIRST_QUEUES.includes(name));
+  const [short, long] = ["Often asked for", "All"].map((title) => Object.assign(document.createElement("optgroup"), { label: title }));
+  if (first.length) select.append(short, long);
+  short.append(...FIRST_QUEUES.filter(() => first.length).map((name) => new Option(name, name)));
   for (const entry of entries) {
     // A discipline that only holds others needs a text of its own: the editor's work.
     if (entry.holds) continue;
-    select.append(new Option(entry.name, entry.name));
-    for (const preset of entry.presets) select.append(new Option(`${entry.name}, as ${preset.name}`, `${entry.name} ${preset.name}`));
+    const place = first.length ? long : select;
+    if (!first.includes(entry)) place.append(new Option(entry.name, entry.name));
+    for (const preset of entry.presets) place.append(new Option(`${entry.name}, as ${preset.name}`, `${entry.name} ${preset.name}`));
   }
   frame.append(label, select);
   return frame;

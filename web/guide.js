@@ -4,9 +4,9 @@ import { callOf, saidOf } from "./call.js";
 import { shown } from "./quantity.js";
 import { Side } from "./side.js";
 
-const READY = "backups-beside-calls";
+export const READY = "backups-beside-calls";
 const PAGES = '\n[[group]]\nname = "pages"\ncontrol = "cubic"\nrtt = "30 ms"\ntraffic = { kind = "web", objects = 12, size = "30 kB", think = "2 s" }\n';
-const HELP = [["bottleneck.queue", '{kind="cake", preset="diffserv4"}'], ["group.backups.dscp", '"le"']];
+export const HELP = [["bottleneck.queue", '{kind="cake", preset="diffserv4"}'], ["group.backups.dscp", '"le"']];
 
 /** A home's uplink on both sides: as most routers have it, and with what helps. */
 export function homes(engine) {

@@ -7,7 +7,7 @@ import { Editor } from "./editor.js";
 import { Engine } from "./engine.js";
 import { kindOf, scenarioOf } from "./files.js";
 import { drawPickers, drawSliders, sliders } from "./forms.js";
-import { homes, steps, stillHomes } from "./guide.js";
+import { HELP, homes, READY, steps, stillHomes } from "./guide.js";
 import { KICKS } from "./kick.js";
 import { LESSONS } from "./lessons.js";
 import { packed, unpacked } from "./link.js";
@@ -19,7 +19,8 @@ import { quantity } from "./quantity.js";
 import { fillTable, queueOf, verdict } from "./results.js";
 import { LARGEST_TEXT, sideOf } from "./side.js";
 
-const FIRST = { sides: [{ name: "motivating-droptail" }, { name: "motivating-red" }] };
+// A home's uplink with its modem's own buffer, and with what helps.
+const FIRST = { sides: [{ name: READY }, { name: READY, changes: HELP }] };
 const WHERE = ["left", "right"];
 const TYPING_MS = 200;
 const KEEP_LINK_MS = 400;
@@ -72,6 +73,7 @@ class Lab {
       point: (timeS) => this.player.follow(timeS),
       add: () => this.#write((scenario) => guests(scenario)),
     });
+    at("hear").append(...WHERE.map((where, index) => button(`Hear the ${where} call`, () => this.people.calls.listen(index))));
     at("guide-begin").onclick = () => this.#guide();
     this.#makeLessons();
     this.#makeKicks();
@@ -187,6 +189,7 @@ class Lab {
     this.map.offer(this.answers[0].scenario);
     // The packets cost another run of both sides: not while somebody moves a slider.
     const noticed = this.people.offer(this.answers);
+    at("hear").hidden = !this.people.hasCall;
     this.resuming = setTimeout(() => {
       this.player.resume();
       if (noticed) this.packets();
@@ -204,7 +207,7 @@ class Lab {
     problems.setAttribute("role", "alert");
     const place = document.createElement("div");
     const queue = document.createElement("div");
-    section.append(title, pickers, problems, place, queue);
+    section.append(title, pickers, problems, queue, place);
     at("sides").append(section);
     return { section, title, pickers, problems, queue, charts: new Charts(place, where, (timeS) => this.#point(timeS)), text: this.#makeText(where, index) };
   }
@@ -218,7 +221,7 @@ class Lab {
     command.tabIndex = 0;
     const row = Object.assign(document.createElement("p"), { className: "row" });
     row.append(button("Save TOML", () => save(`${where}.toml`, this.answers[index].toml)));
-    row.append(button("Save record", () => save(`${where}.json`, `{"scenario": ${JSON.stringify(this.answers[index].scenario)}, "runs": [${this.answers[index].record}]}`)));
+    row.append(button("Save record", () => save(`${where}.json`, `{"scenario": ${JSON.stringify(this.answers[index].scenario)}, "version": "${this.catalogue.version}", "runs": [${this.answers[index].record}]}`)));
     row.append(button("Save series as CSV", () => save(`${where}.csv`, table(this.answers[index].curve))));
     area.oninput = () => {
       clearTimeout(this.typing);
@@ -279,13 +282,12 @@ class Lab {
     }
     const list = document.createElement("ol");
     list.append(...steps(this.answers).map((text) => Object.assign(document.createElement("li"), { textContent: text })));
-    const listen = WHERE.map((where, index) => button(`Hear the ${where} call`, () => this.people.calls.listen(index)));
     const see = button("See a page load", () => {
       at("visit").scrollIntoView({ block: "center" });
       this.people.visits.visit();
     });
     const row = Object.assign(document.createElement("p"), { className: "row" });
-    row.append(...listen, see);
+    row.append(see);
     at("guide-steps").replaceChildren(list, row);
   }
 
@@ -338,7 +340,7 @@ class Lab {
   #makeLessons() {
     LESSONS.forEach((lesson, index) => {
       const one = button(`${index + 1}. ${lesson.title}`, () => {
-        this.lesson = { ...lesson, began: false };
+        this.lesson = { ...lesson };
         for (const other of at("lesson-list").children) other.setAttribute("aria-pressed", String(other === one));
         const parts = [...lesson.text, lesson.question, ""].map((text) => Object.assign(document.createElement("p"), { textContent: text }));
         at("lesson").replaceChildren(...parts);
@@ -360,8 +362,13 @@ class Lab {
   /** Says whether the reader has found what the lesson asks for. */
   #judgeLesson() {
     if (!this.lesson) return;
-    const last = at("lesson").lastElementChild;
-    last.textContent = this.lesson.reached(this.answers) ? this.lesson.answer : "";
+    const list = sliders(this.answers[0].scenario);
+    const values = Object.fromEntries(list.map(({ id, value }) => [id, value]));
+    this.lesson.first ??= values;
+    const moved = list.filter(({ id, value }) => value !== this.lesson.first[id]).map(({ id, label }) => (id === this.lesson.slider ? "" : label));
+    const others = moved.filter(Boolean);
+    const said = others.length === 0 ? this.lesson.answer : `That is another way to it, by ${others.join(" and ")}: put it back, and move what the question names.`;
+    at("lesson").lastElementChild.textContent = this.lesson.reached(this.answers) ? said : "";
   }
 
   async #keepLink() {

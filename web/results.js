@@ -116,6 +116,6 @@ function shareClause(sides) {
   const tied = moves.filter((move) => Math.abs(Math.abs(move[2] - move[1]) - Math.abs(moves[0][2] - moves[0][1])) < 0.5);
   const [found, one, other] = tied.sort((a, b) => a[1] - b[1])[0];
   const name = titled(sides, found);
-  if (Math.abs(one - other) < 5) return `; the groups share the link alike on both sides (${name}: ${shown(one)} % and ${shown(other)} %)`;
+  if (Math.abs(one - other) < 5) return `; group ${name} has much the same share on both sides, ${shown(one)} % and ${shown(other)} %`;
   return `; the share of group ${name} is ${shown(one)} % on the left and ${shown(other)} % on the right`;
 }

@@ -66,10 +66,12 @@ pub extern "C" fn sojourn_failure() {
     answer(FAILURE.try_lock().map(|failure| failure.clone()).unwrap_or_default());
 }
 
-/// Answers with everything that a scenario can name, as JSON.
+/// Answers with everything that a scenario can name, and with the version, as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_catalogue() {
-    answer(sojourn_scenario::catalogue().to_string());
+    let mut all = sojourn_scenario::catalogue();
+    all["version"] = env!("CARGO_PKG_VERSION").into();
+    answer(all.to_string());
 }
 
 /// Lets scenarios name the page's own control, `mine`.
