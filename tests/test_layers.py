@@ -28,6 +28,7 @@ FLOORS = (
     ("store",),
     ("data.dataset", "sweeps"),
     ("report", "figures"),
+    ("grade",),
     ("pages",),
     ("result",),
     ("purposes",),

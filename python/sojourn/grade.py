@@ -8,23 +8,23 @@ The grade is that of DSLReports (www.dslreports.com/faq/17930), by how much long
 loads one direction after the other and takes the mean; here the load is the scenario's.
 """
 
-import functools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sojourn import _native
 from sojourn.data.statistics import Statistic, statistic
 from sojourn.report import Shown
 
 if TYPE_CHECKING:
-    from sojourn.api import Scenario
     from sojourn.measured import Measured
 
 THRESHOLDS_MS = (("A+", 5.0), ("A", 30.0), ("B", 60.0), ("C", 200.0), ("D", 400.0))
 """Each grade, and what the increase of the round-trip time must be below."""
 WORST = "F"
 PING = "ping"
-"""The kind of traffic that measures, and the name of the group that is added where none does."""
+"""The kind of traffic that measures."""
 COLUMNS = (
     Shown("ping under load [ms more]", "increase_ms"),
     Shown("responsiveness [round trips/min]", "rpm", decimals=0),
@@ -75,18 +75,6 @@ def pings(scenario: Mapping[str, Any]) -> list[str]:
     return [group["name"] for group in plain or found]
 
 
-def with_pings(scenario: "Scenario") -> "Scenario":
-    """Return the scenario with a group of pings, unless it has one; they have the base RTT of its first group."""
-    from sojourn.api import scenario as made
-
-    resolved = scenario.to_dict()
-    if pings(resolved):
-        return scenario
-    like = {key: value for key, value in resolved["group"][0].items() if key in ("rtt", "stations")}
-    group = {**like, "name": PING, "traffic": PING}
-    return made({**resolved, "group": [*resolved["group"], group]})
-
-
 def graded(result: "Measured") -> Grade | None:
     """Return the grade of a simulation; None where the scenario has no pings.
 
@@ -133,12 +121,12 @@ def _said(grade: str) -> str:
 
 def _idle_ms(result: "Measured", names: Sequence[str]) -> float | None:
     """Return the mean round-trip time of the pings where nothing else is sent."""
-    from sojourn.api import scenario as made
-
     resolved = {key: value for key, value in result.scenario.items() if key not in ("change", "phase")}
     own = [group for group in resolved["group"] if group["name"] in names]
-    idle = made({**resolved, "group": own}).run(runs=1, series=False)
-    return _mean([idle.runs[0]["groups"][name]["rtt_ms"]["mean"] for name in names])
+    idle = _native.load_json(json.dumps({**resolved, "group": own}))
+    (run,) = idle.run([idle.seed], 1, (None, False, False, False, False), None)
+    groups = json.loads(run.record())["groups"]
+    return _mean([groups[name]["rtt_ms"]["mean"] for name in names])
 
 
 def _rpm(run: Mapping[str, Any], flows: Mapping[str, int]) -> float | None:

@@ -31,6 +31,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "cake-lower-effort",
         "host-fairness",
         "gateway-and-modem",
+        "rrul",
         "access-link",
         "adsl-two-way",
         "noisy-line",

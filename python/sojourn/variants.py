@@ -5,6 +5,8 @@ from typing import Any
 
 from sojourn import purposes
 from sojourn.api import Scenario
+from sojourn.api import scenario as made
+from sojourn.grade import PING, pings
 from sojourn.reading import input_error
 from sojourn.registry import entries
 from sojourn.spelling import spelled
@@ -38,13 +40,22 @@ def variants(
             for kind in controls
         ]
         named = [(", ".join(filter(None, (a, b))), {**one, **two}) for a, one in named for b, two in changes]
-    made = [(name, scenario.with_(change)) for name, change in named if name]
-    made += [(name, scenario.with_(dict(pair(change) for change in changes))) for name, changes in map(_parsed, own)]
-    names = [name for name, _ in made]
+    found = [(name, scenario.with_(change)) for name, change in named if name]
+    found += [(name, scenario.with_(dict(pair(change) for change in changes))) for name, changes in map(_parsed, own)]
+    names = [name for name, _ in found]
     for name in names:
         if names.count(name) > 1:
             raise input_error(f"two variants are called {name!r}", found=name, allowed="a name for each variant")
-    return dict(made)
+    return dict(found)
+
+
+def with_pings(scenario: Scenario) -> Scenario:
+    """Return the scenario with a group of pings, unless it has one; they have the base RTT of its first group."""
+    tables = scenario.to_dict()
+    if pings(tables):
+        return scenario
+    like = {key: value for key, value in tables["group"][0].items() if key in ("rtt", "stations")}
+    return made({**tables, "group": [*tables["group"], {**like, "name": PING, "traffic": PING}]})
 
 
 def _replaced(key: str, kind: str, present: str, chosen: Mapping[str, str]) -> dict[str, Any]:

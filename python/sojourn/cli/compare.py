@@ -106,8 +106,7 @@ def compare(  # noqa: PLR0913 (one for each option)
     the scenario has keeps its parameters there; any other one has its defaults.
     """
     from sojourn import comparison
-    from sojourn.grade import with_pings
-    from sojourn.variants import variants
+    from sojourn.variants import variants, with_pings
 
     _check_targets(page, plot, out, force=force)
     scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)

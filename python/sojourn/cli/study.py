@@ -250,9 +250,11 @@ def _changed(name: str, queue: str | None, overrides: Sequence[str]) -> "Study":
     """Return a study: of one queue discipline beside those that everybody knows, with some keys changed."""
     from sojourn.study.beside import beside
     from sojourn.study.changed import changed
-    from sojourn.study.find import find_folder
+    from sojourn.study.find import find, find_folder
     from sojourn.variants import pair
 
+    if queue is None and not overrides:
+        return find(name)
     found = find_folder(name)
     if queue is not None:
         found = beside(found, queue)

@@ -27,7 +27,7 @@ def sweep_tables(
     given: Mapping[str, Any],
     study: Mapping[str, Any],
     changes: Changes | None,
-    asked: Mapping[str, Any],
+    asked: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return a sweep of a study as the tables of a sweep file: base and seeds of the study, its axes written out.
 
@@ -43,7 +43,7 @@ def sweep_tables(
     axes = dict(_axes(name, given.get("axes", []), study.get("axes", {})))
     if changes is None and not asked:
         return tables | {"axes": axes}
-    return tables | {"points": list(_points(name, axes, changes or dict, asked))}
+    return tables | {"points": list(_points(name, axes, changes or dict, asked or {}))}
 
 
 def _axes(name: str, given: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
