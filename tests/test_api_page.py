@@ -27,7 +27,7 @@ def test_everything_says_what_it_is() -> None:
 def test_a_signature_has_the_values_of_constants_and_marks_its_kinds() -> None:
     text = api.text()
     assert "    bin_s: float = 0.1,\n" in text
-    assert 'backend: str = "sim",' in text
+    assert 'world: str = "sim",' in text
     assert "with_(changes: Mapping[str, Any] | None = None, /, **keys: Any) -> Scenario" in text
     assert "Result.load(directory: str | os.PathLike[str]) -> Result" in text
     assert "- `runs`, `seed`: Number of runs and seed of the first" in text

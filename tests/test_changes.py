@@ -62,7 +62,7 @@ def test_a_change_to_another_trace_is_another_scenario(changing: Path) -> None:
 
 
 def test_equations_have_no_changes(changing: Path, command: Command) -> None:
-    done = command("check", str(changing), "--backend", "fluid")
+    done = command("check", str(changing), "--world", "fluid")
     assert done.code == 2, done
     assert "change" in done.err
 

@@ -143,7 +143,7 @@ def test_an_agent_and_a_run_between_hosts(say: Say, script: Path, here: Path) ->
     (here / "secret").chmod(0o600)
     port = free_port()
     with agent(script, here, port):
-        to = ("--backend", "hosts", "--peer", f"127.0.0.1:{port}", "--secret-file", "secret")
+        to = ("--world", "hosts", "--peer", f"127.0.0.1:{port}", "--secret-file", "secret")
         say("run", "lab.toml", *to, "--json")
 
 
@@ -164,4 +164,4 @@ def test_a_study_drawn_by_several_processes(say: Say) -> None:
 def test_a_run_on_a_kernel(say: Say, kernel: str) -> None:
     if kernels()[kernel].missing():
         pytest.skip(f"the kernel {kernel} is not there")
-    say("run", "lab.toml", "--backend", "linux", "--kernel", kernel, "--json")
+    say("run", "lab.toml", "--world", "linux", "--kernel", kernel, "--json")

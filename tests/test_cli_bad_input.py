@@ -91,7 +91,7 @@ def test_an_endless_file_is_not_read(command: Command, tmp_path: Path) -> None:
         ["--seed", "x"],
         ["--set", "no-value"],
         ["--set", "bottleneck.nothing=1"],
-        ["--backend", "linux"],
+        ["--world", "linux"],
         ["--packets"],
         ["--pcap"],
         ["--plot", "picture.xyz"],

@@ -146,9 +146,7 @@ def test_check_says_all_problems_to_editors(command: Command, small_file: Path) 
 
 def test_help_lists_the_options_of_a_world_apart(command: Command) -> None:
     out = command("run", "--help").out
-    places = [
-        out.index(f"\n{heading}:") for heading in ("Options", "Options with --backend linux", "Output", "Examples")
-    ]
+    places = [out.index(f"\n{heading}:") for heading in ("Options", "Options with --world linux", "Output", "Examples")]
     assert places == sorted(places)
     assert out.index("--shaper") > places[1]
     assert out.index("--seed") < places[1]

@@ -37,7 +37,7 @@ def test_a_public_crate_can_be_packed(name):
         assert stated["version"] == WORKSPACE["package"]["version"], f"{other}: one version for all"
 
 
-@pytest.mark.parametrize("kind", ["control", "discipline"])
+@pytest.mark.parametrize("kind", ["control", "queue"])
 def test_a_crate_made_outside_the_tree_runs_with_the_engine_inside(kind, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = command("new", kind, "my-own", "--rust")

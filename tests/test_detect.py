@@ -464,7 +464,7 @@ def test_a_first_word_is_a_host_or_a_scenario(command: Any, tmp_path: File) -> N
     done = command("detect", "no-such.toml", "--dry-run")
     assert done.code == 2
     assert "no-such.toml" in done.err
-    done = command("detect", "first", "--backend", "hosts", "--peer", "192.0.2.7")
+    done = command("detect", "first", "--world", "hosts", "--peer", "192.0.2.7")
     assert done.code == 2
     assert "sojourn detect ADDRESS" in done.err
 

@@ -24,7 +24,7 @@ QUEUES = {
 def probed(kernel: str, name: str, rate_mbps: int, rtt_ms: int) -> Answer:
     """Return what is said of a queue; the kernel is set up for this probe alone."""
     link = {"rate": f"{rate_mbps} Mbit/s", "queue": {"kind": name, **QUEUES[name]}}
-    send = over(Path({"bottleneck": link}, f"{rtt_ms} ms"), 1, backend="linux", kernel=kernel)
+    send = over(Path({"bottleneck": link}, f"{rtt_ms} ms"), 1, world="linux", kernel=kernel)
     return answer(probe(send, rtt_ms=lambda: float(rtt_ms)), load_model())
 
 

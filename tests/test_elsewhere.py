@@ -102,7 +102,7 @@ def test_what_needs_no_linux_runs(tmp_path: Path) -> None:
         "paper gong fig2 --kept --out gong": "gong/index.html",
         "show fq_codel": "quantum",
         "list": "queues",
-        "run --help": "--backend",
+        "run --help": "--world",
     }
     for command, (code, out, err) in _main(list(expected), tmp_path).items():
         assert code in {0, None}, f"{command}: {err}"
@@ -113,8 +113,8 @@ def test_what_needs_no_linux_runs(tmp_path: Path) -> None:
 
 def test_what_needs_linux_says_so(tmp_path: Path) -> None:
     commands = [
-        "run first --backend linux",
-        "run first --backend hosts --peer 192.0.2.7",
+        "run first --world linux",
+        "run first --world hosts --peer 192.0.2.7",
         "testbed doctor",
         "testbed clean",
         "agent",

@@ -24,7 +24,7 @@ def test_an_unknown_item_is_named_before_anything_else_is_asked_for(command: Com
     assert "gong has no item 'fig22'; did you mean 'fig2'?" in outcome.err
 
 
-@pytest.mark.parametrize(("kind", "name"), [("control", "cubic"), ("discipline", "codel"), ("traffic", "voip")])
+@pytest.mark.parametrize(("kind", "name"), [("control", "cubic"), ("queue", "codel"), ("traffic", "voip")])
 def test_a_new_algorithm_does_not_take_a_name_that_is_built_in(command: Command, kind: str, name: str) -> None:
     outcome = command("new", kind, name)
     assert outcome.code == 2

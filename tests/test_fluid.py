@@ -152,7 +152,7 @@ def fluid_file(tmp_path: Path) -> Path:
 
 def test_a_scenario_gives_the_same_record_as_in_simulation(fluid_file: Path) -> None:
     scenario = sojourn.Scenario.load(fluid_file)
-    fluid, simulated = (scenario.run(runs=2, backend=world) for world in ("fluid", "sim"))
+    fluid, simulated = (scenario.run(runs=2, world=world) for world in ("fluid", "sim"))
 
     def names(tree: object, prefix: str = "") -> set[str]:
         if not isinstance(tree, dict):
@@ -168,7 +168,7 @@ def test_a_scenario_gives_the_same_record_as_in_simulation(fluid_file: Path) -> 
 
 
 def test_the_world_and_the_model_agree(fluid_file: Path) -> None:
-    record = sojourn.Scenario.load(fluid_file, {"duration": "120 s", "warmup": "60 s"}).run(backend="fluid").runs[0]
+    record = sojourn.Scenario.load(fluid_file, {"duration": "120 s", "warmup": "60 s"}).run(world="fluid").runs[0]
     rate = 1e6 / 8 / 1500
     red, target = Red(10, 100, 0.1, 0.002), 0.48
     classes = (Class("tcp", "newreno", 5, 0.05), Class("background", "ledbat", 5, 0.05, target_s=target))
@@ -199,14 +199,14 @@ def test_the_world_and_the_model_agree(fluid_file: Path) -> None:
 def test_what_is_refused(fluid_file: Path, change: dict[str, object], complaint: str) -> None:
     payload = {"group.tcp.transport.payload": "1000 B"} if "group.tcp.transport" in change else {}
     with pytest.raises(sojourn.InputError) as error:
-        sojourn.Scenario.load(fluid_file, {**change, **payload}).run(backend="fluid")
+        sojourn.Scenario.load(fluid_file, {**change, **payload}).run(world="fluid")
     assert complaint in str(error.value)
 
 
 def test_the_command_line(fluid_file: Path, command: Command) -> None:
-    done = command("run", str(fluid_file), "--backend", "fluid")
+    done = command("run", str(fluid_file), "--world", "fluid")
     assert done.code == 0
     assert "background" in done.out
-    refused = command("run", "motivating-red", "--backend", "fluid")
+    refused = command("run", "motivating-red", "--world", "fluid")
     assert refused.code == 2
-    assert "--backend sim can" in refused.err
+    assert "--world sim can" in refused.err

@@ -92,7 +92,7 @@ def _tried(read: Callable[[Path], Any], file: Path, refusal: type[Exception]) ->
 
 WORDS = st.sampled_from(
     [
-        *("base", "seeds", "first_seed", "backend", "shaper", "set", "axes", "zip", "cases", "scenario", "name"),
+        *("base", "seeds", "first_seed", "world", "shaper", "set", "axes", "zip", "cases", "scenario", "name"),
         *(
             "range",
             "from",

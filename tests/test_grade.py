@@ -84,6 +84,6 @@ def test_compare_adds_pings_and_sorts_by_the_grade(command: Command) -> None:
 
 
 def test_a_world_without_pings_says_so(command: Command) -> None:
-    outcome = command("check", "rrul", "--backend", "linux")
+    outcome = command("check", "rrul", "--world", "linux")
     assert outcome.code == 2
     assert "group.ping.traffic.kind: the testbed cannot have ping" in outcome.err

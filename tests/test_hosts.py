@@ -152,7 +152,7 @@ def test_the_command_line_prints_and_stores_such_a_run(command: Any, tmp_path: P
     (tmp_path / "secret").write_bytes(SECRET + b"\n")
     (tmp_path / "secret").chmod(0o600)
     (tmp_path / "lab.toml").write_text(scenario("0.5 s").to_toml())
-    where = ("--backend", "hosts", "--peer", f"127.0.0.1:{port}", "--secret-file", tmp_path / "secret")
+    where = ("--world", "hosts", "--peer", f"127.0.0.1:{port}", "--secret-file", tmp_path / "secret")
     output = ("--out", tmp_path / "out", "--plot", tmp_path / "delay.png")
     with serving(Settings(SECRET, FEW), port):
         outcome = command("run", tmp_path / "lab.toml", *where, *output)
@@ -363,7 +363,7 @@ def test_a_wrong_secret_is_wrong_input(command: Any, tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(scenario().to_toml())
     (tmp_path / "secret").write_text("another secret than that")
     (tmp_path / "secret").chmod(0o600)
-    run = ("run", tmp_path / "lab.toml", "--backend", "hosts", "--peer", f"127.0.0.1:{port}")
+    run = ("run", tmp_path / "lab.toml", "--world", "hosts", "--peer", f"127.0.0.1:{port}")
     with serving(Settings(SECRET), port) as told:
         wrong = command(*run, "--secret-file", tmp_path / "secret")
         none = command(*run)
@@ -507,7 +507,7 @@ def test_when_the_asking_side_ends_nothing_runs_on(start: Any, tmp_path: Path, n
     port = free_port()
     (tmp_path / "lab.toml").write_text(scenario("20 s").to_toml())
     with serving(Settings(None, FEW), port) as told:
-        running = start("run", tmp_path / "lab.toml", "--backend", "hosts", "--peer", f"127.0.0.1:{port}")
+        running = start("run", tmp_path / "lab.toml", "--world", "hosts", "--peer", f"127.0.0.1:{port}")
         assert wait_for(lambda: not is_free(port + 1))
         running.send_signal(number)
         running.communicate(timeout=PATIENCE_S)
@@ -763,13 +763,13 @@ def test_an_agents_port_in_use_is_said(command: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--peer", "127.0.0.1"], "--peer needs --backend hosts"),
-        (["--secret-file", "x"], "--secret-file needs --backend hosts"),
-        (["--backend", "hosts"], "--backend hosts needs --peer ADDRESS"),
-        (["--backend", "hosts", "--peer", "host:0"], "--peer is ADDRESS or ADDRESS:PORT"),
-        (["--backend", "hosts", "--peer", ":5"], "--peer is ADDRESS or ADDRESS:PORT"),
-        (["--backend", "hosts", "--peer", "h", "--shaper", "htb"], "--shaper needs --backend linux"),
-        (["--backend", "hosts", "--peer", "h", "--probes", "--plot", "x.png"], "the world 'hosts' keeps no probes"),
+        (["--peer", "127.0.0.1"], "--peer needs --world hosts"),
+        (["--secret-file", "x"], "--secret-file needs --world hosts"),
+        (["--world", "hosts"], "--world hosts needs --peer ADDRESS"),
+        (["--world", "hosts", "--peer", "host:0"], "--peer is ADDRESS or ADDRESS:PORT"),
+        (["--world", "hosts", "--peer", ":5"], "--peer is ADDRESS or ADDRESS:PORT"),
+        (["--world", "hosts", "--peer", "h", "--shaper", "htb"], "--shaper needs --world linux"),
+        (["--world", "hosts", "--peer", "h", "--probes", "--plot", "x.png"], "the world 'hosts' keeps no probes"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(command: Any, small_file: Path, arguments: list[str], words: str) -> None:

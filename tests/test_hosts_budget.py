@@ -174,7 +174,7 @@ def lab() -> str:
 
 def test_an_unmodified_peer_gets_it_and_no_more_both_ways(names: tuple[str, str], secret: Path, tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(lab())
-    peer = ("--backend", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
+    peer = ("--world", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
     with serving(names[1], secret):
         seen, out = measured(names[0], "sojourn", "run", tmp_path / "lab.toml", *peer)
     groups = json.loads(out)["runs"][0]["groups"]
@@ -190,7 +190,7 @@ def test_an_agent_that_was_stopped_sends_nothing_it_has_missed_at_once(
 ) -> None:
     # TCP, transfers and own transports over UDP; datagrams alone are in test_testbed_stopped.py.
     (tmp_path / "lab.toml").write_text(lab())
-    peer = ("--backend", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
+    peer = ("--world", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
     stopped: list[int] = []
     with serving(names[1], secret) as pid:
         stopping = threading.Thread(target=stopped_meanwhile, args=(pid, 6.0, stopped))

@@ -114,7 +114,7 @@ def run(hosts: dict[str, str], folder: Path, secret: Path, lab: str, *more: str)
     assert agent.stderr is not None
     try:
         first = agent.stderr.readline()
-        peer = ("--backend", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
+        peer = ("--world", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
         asking = started(hosts["ask"], "run", folder / "lab.toml", *peer)
         out, told = asking.communicate(timeout=PATIENCE_S)
         if asking.returncode:
@@ -167,7 +167,7 @@ def test_only_the_two_addresses_see_the_flows(hosts: dict[str, str], tmp_path: P
     agent = started(hosts["agt"], "agent", "--listen", AGENT, "--secret-file", secret, "--once")
     assert agent.stderr is not None
     agent.stderr.readline()
-    peer = ("--backend", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
+    peer = ("--world", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
     asking = started(hosts["ask"], "run", tmp_path / "lab.toml", *peer)
     # Once the flow over TCP has a receiver, the other one has, too.
     stranger = (

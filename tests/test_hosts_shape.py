@@ -141,9 +141,9 @@ def test_without_root_nothing_is_begun(monkeypatch: pytest.MonkeyPatch, no_root:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--shape", "h1"], "--shape needs --backend hosts"),
-        (["--backend", "hosts", "--shape", "h1", "--dry-run"], "--backend hosts needs --peer ADDRESS"),
-        (["--backend", "hosts", "--peer", "host.invalid", "--shape", "h1"], "--peer host.invalid has no IPv4 address"),
+        (["--shape", "h1"], "--shape needs --world hosts"),
+        (["--world", "hosts", "--shape", "h1", "--dry-run"], "--world hosts needs --peer ADDRESS"),
+        (["--world", "hosts", "--peer", "host.invalid", "--shape", "h1"], "--peer host.invalid has no IPv4 address"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(
@@ -238,7 +238,7 @@ def experiment(hosts: Hosts, *agents: str) -> tuple[int, str, str]:
     assert agent.stderr is not None
     try:
         agent.stderr.readline()
-        to = ("--backend", "hosts", "--peer", PEER, "--secret-file", "secret", "--shape", "h1", "--json")
+        to = ("--world", "hosts", "--peer", PEER, "--secret-file", "secret", "--shape", "h1", "--json")
         return hosts.end(hosts.own, "-m", "sojourn", "run", "lab.toml", *to)
     finally:
         agent.terminate()
@@ -308,7 +308,7 @@ def test_a_kernel_without_the_queue_is_told(hosts: Hosts) -> None:
 @pytest.mark.testbed
 @needs_namespaces
 def test_a_run_that_fails_takes_it_away(hosts: Hosts) -> None:
-    to = ("--backend", "hosts", "--peer", PEER, "--secret-file", "secret", "--shape", "h1")
+    to = ("--world", "hosts", "--peer", PEER, "--secret-file", "secret", "--shape", "h1")
     code, _, err = hosts.end(hosts.own, "-m", "sojourn", "run", "lab.toml", *to)
     assert (code, hosts.roots) == (1, ["0:"])
     assert "there is no agent at 10.8.1.2:5340 (connection refused)" in err

@@ -373,7 +373,7 @@ def test_a_sweep_in_two_processes_gives_what_one_gives(folder, command):
     assert tables[0] == tables[1]
 
 
-@pytest.mark.parametrize("kind", ["control", "discipline"])
+@pytest.mark.parametrize("kind", ["control", "queue"])
 def test_what_new_makes_keeps_the_laws(folder, command, kind):
     made = command("new", kind, f"my-{kind}")
     assert made.code == 0, made.err

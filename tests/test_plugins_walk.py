@@ -180,7 +180,7 @@ def test_a_package_announces_all_five_kinds(folder: Path, tmp_path: Path, monkey
         assert re.search(rf"^{name}\b", told("list", what), re.MULTILINE), what
     assert "my_study" in told("paper")
     assert "traffic.py" in told("show", "mine-three")
-    own = ("--set", "bottleneck.queue=mine-too", "--set", "group.own.traffic=mine-three", "--backend", "my-lab")
+    own = ("--set", "bottleneck.queue=mine-too", "--set", "group.own.traffic=mine-three", "--world", "my-lab")
     (run,) = json.loads(told("run", "lab.toml", *own, "--json"))["runs"]
     assert run["groups"]["own"]["fct_ms"]["count"] > 0
 
@@ -197,7 +197,7 @@ def test_the_control_and_traffic_run_over_real_udp(folder: Path, more: tuple[str
     name = next((kernel.name for kernel in kernels().values() if makes_paths(kernel)), None)
     if name is None:
         pytest.skip("no kernel is there that has htb and netem: sojourn testbed doctor")
-    words = ["run", "lab.toml", "--backend", "linux", "--kernel", name, "--json"]
+    words = ["run", "lab.toml", "--world", "linux", "--kernel", name, "--json"]
     for kind in more:
         (folder / f"{kind}.py").write_text(block_of(kind), encoding="utf-8")
         words += ["--set", "group.own.traffic=mine-three"]

@@ -124,7 +124,7 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path, pipe: Path) -> None:
     words = [["check", pipe], ["run", pipe], ["sweep", pipe, "--out", tmp_path / "a"], ["stats", tmp_path / "dataset"],
              ["sweep", tmp_path / "sweep.toml", "--out", tmp_path / "b"],
              ["run", "first", "--set", f"bottleneck.trace={pipe}"],
-             ["run", "first", "--backend", "hosts", "--peer", "127.0.0.1", "--secret-file", pipe]]  # fmt: skip
+             ["run", "first", "--world", "hosts", "--peer", "127.0.0.1", "--secret-file", pipe]]  # fmt: skip
     for given_words in words:
         command = [sys.executable, "-m", "sojourn", *map(str, given_words)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -134,7 +134,7 @@ def test_a_pipe_is_refused_at_once(tmp_path: Path, pipe: Path) -> None:
 
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/tty", "/dev/null"])
 def test_a_device_is_no_secret(command: Command, device: str) -> None:
-    said = refused(command, "run", "first", "--backend", "hosts", "--peer", "127.0.0.1", "--secret-file", device)
+    said = refused(command, "run", "first", "--world", "hosts", "--peer", "127.0.0.1", "--secret-file", device)
     assert device in said
 
 
@@ -143,7 +143,7 @@ def test_a_secret_is_short(command: Command, tmp_path: Path) -> None:
     with file.open("wb") as opened:
         opened.truncate(1 << 40)
     file.chmod(0o600)
-    said = refused(command, "run", "first", "--backend", "hosts", "--peer", "127.0.0.1", "--secret-file", file)
+    said = refused(command, "run", "first", "--world", "hosts", "--peer", "127.0.0.1", "--secret-file", file)
     assert "too large" in said
 
 

@@ -120,7 +120,7 @@ def test_scaled_constants_are_the_defaults_times_a_factor() -> None:
 
 def test_only_simulated_pie_has_the_timer_that_the_kernel_has() -> None:
     made = {sweep: RITE.plan(sweep) for sweep in ("kernel", "simulated")}
-    assert made["kernel"]["backend"] == "linux"
+    assert made["kernel"]["world"] == "linux"
     changed = {
         point["at"]["discipline"] for point in made["simulated"]["points"] if "bottleneck.queue.update" in point["set"]
     }

@@ -29,16 +29,16 @@ TWO = {"axes": {"group.tcp.flows": [1, 2]}}
 
 
 def plan(**tables: Any) -> Plan:
-    return Plan.of({"base": BASE, "backend": "linux", **TWO, **tables})
+    return Plan.of({"base": BASE, "world": "linux", **TWO, **tables})
 
 
 @pytest.mark.parametrize(
     ("tables", "complaint"),
     [
-        ({"backend": "linus"}, r"no world is called 'linus'; did you mean 'linux'\?"),
-        ({"backend": None}, r"backend: None is no name of a world; there is: sim, fluid, linux, hosts"),
+        ({"world": "linus"}, r"no world is called 'linus'; did you mean 'linux'\?"),
+        ({"world": None}, r"world: None is no name of a world; there is: sim, fluid, linux, hosts"),
         ({"shaper": "cbq"}, r"shaper: 'cbq'; allowed: 'htb' or 'tbf' or 'device'"),
-        ({"backend": "sim", "shaper": "tbf"}, r'shaper needs backend = "linux"; the world here is .sim.'),
+        ({"world": "sim", "shaper": "tbf"}, r'shaper needs world = "linux"; the world here is .sim.'),
         ({"keep": ["transfers"]}, r"the world 'linux' keeps no transfers; it keeps: packets, series"),
         (
             {"axes": {"bottleneck.queue": ["blue"]}},
@@ -55,7 +55,7 @@ def test_a_plan_for_another_world_is_another_plan() -> None:
     simulated = Plan.of({"base": BASE, **TWO})
     prints = {one.fingerprint() for one in (simulated, plan(), plan(shaper="device"))}
     assert len(prints) == 3
-    assert Plan.of({"base": BASE, "backend": "sim", **TWO}).fingerprint() == simulated.fingerprint()
+    assert Plan.of({"base": BASE, "world": "sim", **TWO}).fingerprint() == simulated.fingerprint()
 
 
 def test_each_point_is_a_batch_because_a_kernel_takes_seconds() -> None:

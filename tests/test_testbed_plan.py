@@ -329,7 +329,7 @@ def test_what_linux_cannot_have_is_refused_with_what_it_can(key: str) -> None:
     assert key in {item["key"] for item in refused.value.diagnostics}
     message = str(refused.value)
     assert f"{key}: " in message
-    assert "backend='sim' can" in message
+    assert "world='sim' can" in message
     assert "allowed: " in message
 
 

@@ -55,7 +55,7 @@ def is_too_slow(refused: JobError, kernel: str) -> bool:
 @pytest.mark.testbed
 def test_one_flow_fills_the_link_and_its_buffer(kernel: str) -> None:
     try:
-        result = scenario().run(backend="linux", kernel=kernel)
+        result = scenario().run(world="linux", kernel=kernel)
     except MissingInsideError as lacks:
         pytest.skip(str(lacks))
     except JobError as refused:
@@ -86,7 +86,7 @@ def test_a_full_queue_keeps_its_link_busy_or_the_run_is_refused(kernel: str) -> 
     fast = {"rate": "20 Mbit/s", "queue": {"kind": "droptail", "preset": "linux", "limit": "100 packets"}}
     given = scenario(group=groups, bottleneck=fast, reverse={**fast, "rate": "1 Mbit/s"}, duration="10 s")
     try:
-        link = given.run(backend="linux", kernel=available(kernel), series=False).runs[0].bottleneck
+        link = given.run(world="linux", kernel=available(kernel), series=False).runs[0].bottleneck
     except JobError as refused:
         if not is_too_slow(refused, kernel):
             raise
@@ -97,7 +97,7 @@ def test_a_full_queue_keeps_its_link_busy_or_the_run_is_refused(kernel: str) -> 
 @pytest.mark.testbed
 def test_in_virtual_time_it_is_what_is_simulated(virtual: str) -> None:
     given = scenario()
-    real, simulated = (given.run(**how).runs[0] for how in ({"backend": "linux", "kernel": virtual}, {}))
+    real, simulated = (given.run(**how).runs[0] for how in ({"world": "linux", "kernel": virtual}, {}))
     assert real.bottleneck.ping_ms.base == pytest.approx(20, abs=0.01)
     assert real.bottleneck.queue_ms.mean == pytest.approx(simulated.bottleneck.queue_ms.mean, rel=0.25)
     assert real.groups.tcp.goodput_mbps == pytest.approx(simulated.groups.tcp.goodput_mbps, rel=0.03)
@@ -110,7 +110,7 @@ def test_a_transfer_takes_the_round_trips_of_its_segments(virtual: str, segments
     traffic = {"kind": "bulk", "size": f"{segments * 1448} B"}
     own = {**TCP, "control": "cubic", "rtt": "400 ms", "traffic": traffic}
     given = scenario(group=[own], bottleneck={**link("droptail", limit="100 packets"), "rate": "10 Mbit/s"})
-    real, simulated = (given.run(**how).runs[0] for how in ({"backend": "linux", "kernel": virtual}, {}))
+    real, simulated = (given.run(**how).runs[0] for how in ({"world": "linux", "kernel": virtual}, {}))
     assert real.flows[0].delivered_bytes == simulated.flows[0].delivered_bytes == segments * 1448
     # The shaper hands a packet over when its transmission begins, 1.2 ms before a wire does, in each round trip.
     assert real.groups.tcp.fct_ms.mean == pytest.approx(simulated.groups.tcp.fct_ms.mean, abs=4)
@@ -126,7 +126,7 @@ def test_flows_of_unequal_paths_share_as_is_simulated(virtual: str, cubic_rtt: s
     given = scenario(group=groups, bottleneck=deep, duration="60 s", warmup="10 s")
     shares = [
         np.mean([run.groups.cubic.share for run in given.run(series=False, runs=runs, **how).runs])
-        for how, runs in (({"backend": "linux", "kernel": virtual}, 5), ({}, 10))
+        for how, runs in (({"world": "linux", "kernel": virtual}, 5), ({}, 10))
     ]
     # Of eight runs of the kernel the shares deviate by 0.035; the two assignments are 0.12 apart.
     assert shares[0] == pytest.approx(shares[1], abs=0.06)
@@ -143,7 +143,7 @@ def test_many_flows_with_few_segments_use_the_link_as_is_simulated(
     """Where windows have few segments, acknowledgements that wait idle the link: with a fault in them it was 97 %."""
     own = {**TCP, "flows": flows, "rtt": rtt, "start": {"uniform": ["0 s", "1 s"]}}
     given = scenario(group=[own], bottleneck={**link(queue), "rate": rate}, duration="40 s", warmup="10 s")
-    real = given.run(backend="linux", kernel=virtual, shaper="device").runs[0].bottleneck
+    real = given.run(world="linux", kernel=virtual, shaper="device").runs[0].bottleneck
     simulated = [run.bottleneck for run in given.run(runs=3).runs]
     assert real.utilization == pytest.approx(np.mean([one.utilization for one in simulated]), abs=0.015)
     assert real.drop_rate == pytest.approx(np.mean([one.drop_rate for one in simulated]), rel=0.15)
@@ -162,7 +162,7 @@ def test_a_download_beside_an_upload_over_a_slow_return_is_what_is_simulated(vir
         duration="40 s",
         warmup="10 s",
     )
-    real = given.run(backend="linux", kernel=virtual, shaper=shaper).runs[0]
+    real = given.run(world="linux", kernel=virtual, shaper=shaper).runs[0]
     simulated = given.run(runs=3).runs
     for name in ("down", "up"):
         goodput = np.mean([run.groups[name].goodput_mbps for run in simulated])
@@ -178,13 +178,13 @@ def test_small_queues_keep_a_window_out_of_its_own_host(virtual: str, qdisc: str
     host = {"kind": "linux", "qdisc": qdisc, **({} if qdisc == "none" else {"ring": 1, "byte_limits": False})}
     own = {**TCP, "access_rate": "2 Mbit/s", "host": host}
     given = scenario(group=[own], bottleneck={**link("droptail", limit="1000 packets"), "rate": "100 Mbit/s"})
-    real = given.run(backend="linux", kernel=virtual).runs[0].groups.tcp
+    real = given.run(world="linux", kernel=virtual).runs[0].groups.tcp
     simulated = given.run().runs[0].groups.tcp
     assert real.rtt_ms.mean == pytest.approx(simulated.rtt_ms.mean, rel=0.1)
     assert real.goodput_mbps == pytest.approx(simulated.goodput_mbps, rel=0.03)
     assert real.retransmissions == simulated.retransmissions == 0
     # The same queue behind the host fills.
-    behind = scenario(bottleneck=link("droptail", limit="1000 packets")).run(backend="linux", kernel=virtual).runs[0]
+    behind = scenario(bottleneck=link("droptail", limit="1000 packets")).run(world="linux", kernel=virtual).runs[0]
     assert behind.groups.tcp.rtt_ms.mean > 3 * real.rtt_ms.mean
 
 
@@ -197,7 +197,7 @@ def test_without_probes_lost_tails_wait_for_the_timer(virtual: str) -> None:
             "traffic": {"kind": "transfers", "size": "5 packets", "interval": "500 ms"},
         }
         given = scenario(duration="60 s", group=[tcp], bottleneck={**link("droptail"), "loss": 0.2})
-        return int(given.run(backend="linux", kernel=virtual).runs[0].groups.tcp.timeouts)
+        return int(given.run(world="linux", kernel=virtual).runs[0].groups.tcp.timeouts)
 
     assert timeouts(tail_probe=True) < timeouts(tail_probe=False)
 
@@ -209,7 +209,7 @@ def test_both_ends_see_what_is_simulated(virtual: str) -> None:
     limit = link("droptail", limit="10 packets")
     given = scenario(bottleneck=limit, group=[{"name": "train", "rtt": "20 ms", "traffic": train}])
     seen = []
-    for how in ({"backend": "linux", "kernel": virtual}, {}):
+    for how in ({"world": "linux", "kernel": virtual}, {}):
         rows = given.run(packets=True, series=False, **how).packets.to_pylist()
         sent, received = ([row for row in rows if row["event"] == event] for event in ("send", "receive"))
         assert [round(row["time_ns"] / 1e9, 3) for row in sent] == [0] * 15 + [1] * 15 + [2] * 15
@@ -234,7 +234,7 @@ def test_changes_do_to_packets_what_is_simulated(virtual: str) -> None:
     limit = link("droptail", limit="100 packets")
     given = scenario(bottleneck=limit, duration="5 s", group=[group], change=changes)
     seen, purged = [], []
-    for how in ({"backend": "linux", "kernel": virtual}, {}):
+    for how in ({"world": "linux", "kernel": virtual}, {}):
         result = given.run(packets=True, **how)
         rows = [row for row in result.packets.to_pylist() if row["event"] == "receive"]
         seen.append(([row["seq"] for row in rows], [row["time_ns"] for row in rows]))
@@ -268,7 +268,7 @@ def test_a_shorter_way_is_overtaken_on_as_in_the_simulation(virtual: str) -> Non
         return [row["seq"] for row in found], [row["time_ns"] for row in found]
 
     # HTB hands a packet over when its transmission begins, 6 ms before a wire does.
-    (real, at), (simulated, when) = arrivals(0, backend="linux", kernel=virtual), arrivals(6)
+    (real, at), (simulated, when) = arrivals(0, world="linux", kernel=virtual), arrivals(6)
     assert real == simulated
     assert simulated == [8, 0, 9, 1, 10, 2, 11, 3, 12, 4, 13, 5, 14, 6, 7, *range(15, 30)]
     assert np.subtract(when, at) == pytest.approx(6e6, abs=1e6)
@@ -292,7 +292,7 @@ def test_further_links_do_to_packets_what_is_simulated(virtual: str) -> None:
     mains = {"bottleneck": link("droptail", limit="5 packets"), "reverse": link("droptail", limit="8 packets")}
     given = scenario(**mains, hop=hops, duration="3 s", group=groups)
     seen: list[dict[str, Any]] = []
-    for how in ({"backend": "linux", "kernel": virtual}, {}):
+    for how in ({"world": "linux", "kernel": virtual}, {}):
         result = given.run(packets=True, **how)
         rows = [row for row in result.packets.to_pylist() if row["event"] == "receive" and row["group"] == "forward"]
         record = result.runs[0]
@@ -316,7 +316,7 @@ def test_a_shaped_gateway_before_a_modem_is_what_is_simulated(virtual: str) -> N
     means_ms: list[list[float]] = []
     mbps = []
     # A link that hands packets over when their transmission begins would make the path of both shorter.
-    for how in ({"backend": "linux", "kernel": virtual, "shaper": "device"}, {}):
+    for how in ({"world": "linux", "kernel": virtual, "shaper": "device"}, {}):
         result = given.run(**how)
         mbps.append(result.runs[0].groups.tcp.goodput_mbps)
         rows = [row for row in result.queue.to_pylist() if row["departures"]]
@@ -373,7 +373,7 @@ def test_what_is_lost_at_the_start_costs_what_it_costs_in_linux(
 
     # Its timers wait for the end of a tick or of a bucket of the wheel, by chance sooner or later within one.
     soonest, latest = fct_ms("linux"), fct_ms({"preset": "linux", "timer_tick": "10 ms"})
-    assert soonest - 1 < fct_ms("linux", backend="linux", kernel=virtual) < latest + 1
+    assert soonest - 1 < fct_ms("linux", world="linux", kernel=virtual) < latest + 1
 
 
 @pytest.mark.testbed
@@ -399,7 +399,7 @@ def test_groups_of_every_kind_share_a_link_of_two_ways(virtual: str) -> None:
         {"name": "call", "traffic": {"kind": "cbr", "rate": "100 kbit/s", "packet": "200 B"}, "rtt": "20 ms"},
     ]
     given = scenario(group=groups, bottleneck=link("fq_codel"), reverse=link("codel", ecn=True))
-    record = given.run(backend="linux", kernel=virtual, runs=2, series=False).runs[0]
+    record = given.run(world="linux", kernel=virtual, runs=2, series=False).runs[0]
     assert record.groups.tcp.share + record.groups.background.share + record.groups.call.share == pytest.approx(1)
     assert record.groups.back.share == 1
     assert record.groups.back.mark_rate > 0
@@ -414,7 +414,7 @@ def test_groups_of_every_kind_share_a_link_of_two_ways(virtual: str) -> None:
 def test_padding_is_as_many_packets_as_are_simulated(virtual: str, bursts: dict[str, Any]) -> None:
     traffic = {"kind": "padding", "rate": "250 packets/s", **bursts}
     given = scenario(group=[{"name": "padding", "rtt": "20 ms", "traffic": traffic}], duration="3 s")
-    real, simulated = (given.run(**how).runs[0] for how in ({"backend": "linux", "kernel": virtual}, {}))
+    real, simulated = (given.run(**how).runs[0] for how in ({"world": "linux", "kernel": virtual}, {}))
     assert simulated.bottleneck.departures == (150 if bursts else 750)
     # On the kernel the probe's pings of 84 bytes, five a second, go the same way.
     pings = 15
@@ -445,7 +445,7 @@ def test_padding_is_as_many_packets_as_are_simulated(virtual: str, bursts: dict[
     ids=lambda given: "-".join(str(value) for value in list(given["queue"].values())[:3]),
 )
 def test_the_kernel_takes_what_the_plan_says(virtual: str, queue: dict[str, Any]) -> None:
-    record = scenario(bottleneck=queue, duration="2 s").run(backend="linux", kernel=virtual, series=False).runs[0]
+    record = scenario(bottleneck=queue, duration="2 s").run(world="linux", kernel=virtual, series=False).runs[0]
     assert record.bottleneck.utilization > 0.5
     assert record.bottleneck.departures > 100
 
@@ -470,7 +470,7 @@ def test_a_class_of_the_kernel_has_what_the_simulation_gives_it(virtual: str, ki
     usual = {**TCP, "flows": 2, "start": "0 s"}
     groups = [usual, {**usual, "name": "marked", "dscp": "le"}]
     both = scenario(group=groups, bottleneck={"rate": "4 Mbit/s", "queue": queue}, duration="12 s", warmup="4 s")
-    real = both.run(backend="linux", kernel=virtual, series=False).runs[0]
+    real = both.run(world="linux", kernel=virtual, series=False).runs[0]
     simulated = both.run(series=False).runs[0]
     assert real.groups.tcp.share > 0.9
     assert real.groups.tcp.share == pytest.approx(simulated.groups.tcp.share, abs=0.03)
@@ -488,7 +488,7 @@ def test_a_port_in_use_is_told(virtual: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Flow, "ends", same_port)
     group = {**TCP, "flows": 2}
     with pytest.raises(sojourn.InputError, match="another flow receives at port 5000"):
-        scenario(group=[group], duration="1 s").run(backend="linux", kernel=virtual)
+        scenario(group=[group], duration="1 s").run(world="linux", kernel=virtual)
 
 
 def test_without_its_kernel_the_command_says_what_to_do(
@@ -497,7 +497,7 @@ def test_without_its_kernel_the_command_says_what_to_do(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     file = tmp_path / "short.toml"
     file.write_text(scenario().to_toml(), encoding="utf-8")
-    refused = command("run", file, "--backend", "linux", "--kernel", "uml-virtual", "--json")
+    refused = command("run", file, "--world", "linux", "--kernel", "uml-virtual", "--json")
     assert refused.code == 1
     assert "sojourn testbed build-kernel" in refused.err
     assert refused.out == ""
@@ -508,24 +508,24 @@ def test_without_libutp_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_
     assert utp.missing()
     given = scenario(group=[{"name": "background", "control": "libutp", "rtt": "30 ms"}])
     with pytest.raises(NotInstalledError, match="sojourn testbed build-libutp"):
-        given.run(backend="linux")
+        given.run(world="linux")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--kernel", "uml"], "--kernel needs --backend linux"),
-        (["--shaper", "tbf"], "--shaper needs --backend linux"),
+        (["--kernel", "uml"], "--kernel needs --world linux"),
+        (["--shaper", "tbf"], "--shaper needs --world linux"),
         (
-            ["--backend", "linux", "--out", "DIR", "--transfers"],
+            ["--world", "linux", "--out", "DIR", "--transfers"],
             "the world 'linux' keeps no transfers; it keeps: packets,",
         ),
-        (["--backend", "linux", "--out", "DIR", "--pcap"], "--pcap writes runs of the world sim; found linux"),
+        (["--world", "linux", "--out", "DIR", "--pcap"], "--pcap writes runs of the world sim; found linux"),
         (
-            ["--backend", "linux", "--out", "DIR", "--probes"],
+            ["--world", "linux", "--out", "DIR", "--probes"],
             "the world 'linux' keeps no probes; it keeps: packets, series",
         ),
-        (["--backend", "linux"], "--set group.tcp.transport.preset=linux"),
+        (["--world", "linux"], "--set group.tcp.transport.preset=linux"),
     ],
 )
 def test_options_that_do_not_go_together(

@@ -88,7 +88,7 @@ def test_links_of_a_wired_scenario_have_no_columns_for_the_air():
 @pytest.mark.parametrize("world", ["fluid", "linux"])
 def test_other_worlds_refuse_stations_in_words(world):
     with pytest.raises(sojourn.InputError, match=r"station|medium|wifi"):
-        scenario().run(backend=world)
+        scenario().run(world=world)
 
 
 def test_the_page_of_validation_is_what_its_numbers_say():

@@ -95,36 +95,36 @@ def offer(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
         ("Linux", "no world is called 'Linux'; did you mean 'linux'?"),
         ("fluidd", "no world is called 'fluidd'; did you mean 'fluid'?"),
         ("", "no world is called ''; there is: sim, fluid, linux, hosts"),
-        (None, "backend=: None is no name of a world; there is: sim, fluid, linux, hosts"),
-        (7, "backend=: 7 is no name of a world"),
+        (None, "world=: None is no name of a world; there is: sim, fluid, linux, hosts"),
+        (7, "world=: 7 is no name of a world"),
     ],
 )
 def test_an_unknown_world_is_never_a_simulation(small_scenario: sojourn.Scenario, name: Any, words: str) -> None:
     with pytest.raises(sojourn.InputError) as raised:
-        small_scenario.run(backend=name)
+        small_scenario.run(world=name)
     assert words in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("backend", "options", "words"),
+    ("world", "options", "words"),
     [
-        ("sim", {"peer": "192.0.2.1"}, "peer= needs backend='hosts'; the world here is 'sim'"),
-        ("sim", {"shape": "eth0"}, "shape= needs backend='hosts'"),
-        ("sim", {"kernel": "uml"}, "kernel= needs backend='linux'"),
+        ("sim", {"peer": "192.0.2.1"}, "peer= needs world='hosts'; the world here is 'sim'"),
+        ("sim", {"shape": "eth0"}, "shape= needs world='hosts'"),
+        ("sim", {"kernel": "uml"}, "kernel= needs world='linux'"),
         ("sim", {"seeds": 3}, "the world 'sim' has no option seeds=: it has none"),
         ("linux", {"shapers": "tbf"}, "the world 'linux' has no option 'shapers'; did you mean 'shaper'?"),
         ("linux", {"shaper": "cbq"}, "shaper=: 'cbq'; allowed: 'htb' or 'tbf' or 'device'"),
         ("hosts", {"peer": 7}, "peer=: 7; allowed: ADDRESS[:PORT]"),
-        ("hosts", {}, "backend='hosts' needs peer= ADDRESS"),
+        ("hosts", {}, "world='hosts' needs peer= ADDRESS"),
         ("fluid", {"packets": True}, "the world 'fluid' keeps no packets; it keeps: series"),
         ("linux", {"transfers": True}, "the world 'linux' keeps no transfers; it keeps: packets, series"),
     ],
 )
 def test_what_a_world_does_not_have_is_an_error(
-    small_scenario: sojourn.Scenario, backend: str, options: dict[str, Any], words: str
+    small_scenario: sojourn.Scenario, world: str, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(sojourn.InputError) as raised:
-        small_scenario.run(backend=backend, **options)
+        small_scenario.run(world=world, **options)
     assert words in str(raised.value)
 
 
@@ -135,15 +135,15 @@ def test_an_option_that_is_none_is_left_to_the_world(small_scenario: sojourn.Sce
 
 def test_messages_name_options_as_their_reader_gives_them(command: Command, small_file: Path) -> None:
     assert "with Linux's own rules: overrides={'group." in refusal(small_file)
-    refused = command("run", small_file, "--backend", "linux")
+    refused = command("run", small_file, "--world", "linux")
     assert "with Linux's own rules: --set group." in refused.err
-    assert "(--backend sim can)" in refused.err
-    assert "(backend='sim' can)" in refusal(small_file)
+    assert "(--world sim can)" in refused.err
+    assert "(world='sim' can)" in refusal(small_file)
 
 
 def refusal(file: Path) -> str:
     with pytest.raises(sojourn.InputError) as raised:
-        sojourn.Scenario.load(file).run(backend="linux")
+        sojourn.Scenario.load(file).run(world="linux")
     return str(raised.value)
 
 
@@ -167,14 +167,14 @@ def test_worlds_are_listed_and_shown(command: Command) -> None:
 
 def test_check_asks_the_world(command: Command, small_file: Path) -> None:
     assert command("check", small_file).code == 0
-    refused = command("check", small_file, "--backend", "fluid")
+    refused = command("check", small_file, "--world", "fluid")
     assert refused.code == 2
     assert "the fluid model cannot have" in refused.err
-    assert "did you mean 'fluid'?" in command("check", small_file, "--backend", "fluids").err
+    assert "did you mean 'fluid'?" in command("check", small_file, "--world", "fluids").err
 
 
 def test_a_sweep_runs_in_the_fluid_world(tmp_path: Path) -> None:
-    tables = {"base": FLUID, "seeds": 2, "backend": "fluid", "keep": ["series"]}
+    tables = {"base": FLUID, "seeds": 2, "world": "fluid", "keep": ["series"]}
     plan = Plan.of({**tables, "axes": {"group.tcp.flows": [1, 4]}})
     dataset = Dataset.create(tmp_path / "data", plan, *batch_size(plan))
     run_local(plan, dataset, 2, lambda _status: None)
@@ -205,7 +205,7 @@ def test_a_sweep_between_hosts_runs_one_after_the_other(monkeypatch: pytest.Monk
         "rtt": "30 ms",
     }
     base = {**FLUID, "duration": "6 s", "group": [group]}
-    tables = {"base": base, "backend": "hosts", "peer": "192.0.2.1"}
+    tables = {"base": base, "world": "hosts", "peer": "192.0.2.1"}
     plan = Plan.of({**tables, "axes": {"group.tcp.flows": [1, 2, 3, 4]}})
     dataset = Dataset.create(tmp_path / "data", plan, 1)
     run_local(plan, dataset, 4, lambda _status: None)
@@ -217,24 +217,24 @@ def test_a_sweep_between_hosts_runs_one_after_the_other(monkeypatch: pytest.Monk
 def test_a_world_of_another_package_runs_sweeps_and_shows_its_options(
     small_scenario: sojourn.Scenario, command: Command, small_file: Path, tmp_path: Path
 ) -> None:
-    halved = small_scenario.run(backend="slowed", speed=0.5).summary["goodput_mbps.tcp"]["mean"]
+    halved = small_scenario.run(world="slowed", speed=0.5).summary["goodput_mbps.tcp"]["mean"]
     full = small_scenario.run().summary["goodput_mbps.tcp"]["mean"]
     assert halved is not None
     assert full is not None
     assert halved < 0.6 * full
-    done = command("run", small_file, "--backend", "slowed", "--speed", "0.5", "--json")
+    done = command("run", small_file, "--world", "slowed", "--speed", "0.5", "--json")
     assert json.loads(done.out)["summary"]["goodput_mbps.tcp"]["mean"] == halved
     assert "--speed" not in command("run", "--help").out
-    helped = command("run", "--backend=slowed", "--help").out
-    assert re.search(r"Options with --backend slowed:\n  --speed \S+ +Part of the", helped)
-    assert "note: small is slowed to 1" in command("check", small_file, "--backend", "slowed").err
+    helped = command("run", "--world=slowed", "--help").out
+    assert re.search(r"Options with --world slowed:\n  --speed \S+ +Part of the", helped)
+    assert "note: small is slowed to 1" in command("check", small_file, "--world", "slowed").err
     assert "slowed" in command("list", "worlds").out
-    plan = Plan.of({"base": str(small_file), "backend": "slowed", "axes": {"bottleneck.rate": ["10 Mbit/s"]}})
-    assert plan.world.options == SlowedOptions()
+    plan = Plan.of({"base": str(small_file), "world": "slowed", "axes": {"bottleneck.rate": ["10 Mbit/s"]}})
+    assert plan.chosen.options == SlowedOptions()
     with pytest.raises(sojourn.InputError, match="no key of a sweep is called 'spede'; did you mean 'speed'"):
-        Plan.of({"base": str(small_file), "backend": "slowed", "spede": 2})
+        Plan.of({"base": str(small_file), "world": "slowed", "spede": 2})
     with pytest.raises(sojourn.InputError, match="the world 'slowed' keeps no packets"):
-        small_scenario.run(backend="slowed", packets=True)
+        small_scenario.run(world="slowed", packets=True)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_package_at_fault_is_named(
 ) -> None:
     offer(monkeypatch, name, value)
     with pytest.raises(sojourn.InputError, match=words):
-        small_scenario.run(backend=name)
+        small_scenario.run(world=name)
 
 
 def test_a_package_cannot_take_the_name_of_a_world(
@@ -258,6 +258,20 @@ def test_a_package_cannot_take_the_name_of_a_world(
 ) -> None:
     offer(monkeypatch, "fluid", f"{__name__}:SLOWED")
     with pytest.raises(sojourn.InputError, match="names a world 'fluid', which there is already"):
-        small_scenario.run(backend="other")
+        small_scenario.run(world="other")
     assert worlds.find("fluid").name == "fluid"
     assert "sojourn.worlds.fluid" in sys.modules
+
+
+def test_what_a_world_was_called_is_still_read(
+    command: Command, tmp_path: Path, small_scenario: sojourn.Scenario
+) -> None:
+    words = ("check", "motivating-red", "--json")
+    assert command(*words, "--backend", "fluid").out == command(*words, "--world", "fluid").out
+    assert command(*words, "--backend=fluid").out == command(*words, "--world=fluid").out
+    with pytest.raises(sojourn.InputError, match="no name of a world"):
+        small_scenario.run(backend=7)
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text('base = "motivating-red"\nbackend = "fluid"\n[axes]\n"group.tcp.flows" = [1]\n', encoding="utf-8")
+    with pytest.raises(sojourn.InputError, match="the fluid model cannot have"):
+        Plan.load(sweep)

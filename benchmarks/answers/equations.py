@@ -92,7 +92,7 @@ def _engine(name: str) -> sojourn.Result:
         {"name": "ledbat", "control": control, "flows": ledbat, "rtt": f"{rtt_s} s"},
     ]
     tables = {"duration": f"{_SECONDS} s", "bottleneck": link, "group": groups}
-    return sojourn.scenario(tables).run(backend="fluid", bin_s=_BIN_S)
+    return sojourn.scenario(tables).run(world="fluid", bin_s=_BIN_S)
 
 
 def _right(name: str, what: int, time_s: float) -> float:

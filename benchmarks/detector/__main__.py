@@ -15,10 +15,10 @@ KERNEL, SIM, DOWNLOADS, CLASSES, SIM_CLASSES, LINUX, LINUX_CLASSES, NS3 = (
     RESULTS / f"{name}.jsonl"
     for name in ("kernel", "sim", "downloads", "classes", "sim-classes", "linux", "linux-classes", "ns3")
 )
-_UML = {"backend": "linux", "kernel": "uml-virtual"}
-_SIM = {"backend": "sim"}
-_TC = {"backend": "tc", "kernel": "uml-virtual"}
-_NS3 = {"backend": "ns3"}
+_UML = {"world": "linux", "kernel": "uml-virtual"}
+_SIM = {"world": "sim"}
+_TC = {"world": "tc", "kernel": "uml-virtual"}
+_NS3 = {"world": "ns3"}
 
 
 def main() -> None:

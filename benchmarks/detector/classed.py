@@ -19,8 +19,8 @@ _NEAR = 0.02
 def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
     """Return what is said of classes, and the truth; or why nothing is said."""
     about = conditions(case, how)
-    kept, l4s = _truth(case, how["backend"])
-    asks = QUESTIONS if how["backend"] == "sim" else (CLASSES,)
+    kept, l4s = _truth(case, how["world"])
+    asks = QUESTIONS if how["world"] == "sim" else (CLASSES,)
     try:
         # Classes are asked for after the load, and the overload tells nothing of them.
         seen = probe(sender(case, how), asks=asks, decided=lambda _: True)
@@ -31,11 +31,11 @@ def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
     return {**about, "share": kept, "l4s": l4s, **said}
 
 
-def _truth(case: Case, backend: str) -> tuple[float | None, bool | None]:
+def _truth(case: Case, world: str) -> tuple[float | None, bool | None]:
     """Return what of the rate LE keeps, and whether ECT(1) has a queue of its own."""
-    if backend == "tc":
+    if world == "tc":
         return linux_queues.CLASSED[case.number % len(linux_queues.CLASSED)].low_share, None
-    _, _, kept, l4s = CLASSED[backend][case.number % len(CLASSED[backend])]
+    _, _, kept, l4s = CLASSED[world][case.number % len(CLASSED[world])]
     return kept, l4s
 
 

@@ -32,7 +32,7 @@ PACKETS = {
 def sender(case: Case, how: dict[str, Any]) -> Send:
     """Return what sends the stages of a case in its world."""
     rate_bps, seed = case.rate_mbps * 1e6, case.number + 1
-    match how["backend"]:
+    match how["world"]:
         case "tc":
             among = linux_queues.CLASSED if how.get("asks") else linux_queues.QUEUES
             queue = among[case.number % len(among)]
@@ -52,7 +52,7 @@ def conditions(case: Case, how: dict[str, Any]) -> dict[str, Any]:
         "rate_mbps": case.rate_mbps,
         "rtt_ms": case.rtt_ms,
         "others_share": case.others_share,
-        "world": how.get("kernel", how["backend"]),
+        "world": how.get("kernel", how["world"]),
     }
 
 
@@ -74,8 +74,8 @@ def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
         seen = probe(sender(case, how), rtt_ms=lambda: case.rtt_ms)
     except Exception as error:  # a failed probe is a result
         return {**about, "error": f"{type(error).__name__}: {error}"}
-    if how["backend"] in PACKETS:
-        PACKETS[how["backend"]].write(case.number, seen)
+    if how["world"] in PACKETS:
+        PACKETS[how["world"]].write(case.number, seen)
     trains = seen.logs.get("load", {})
     first = seen.logs["find"].get(FULL)
     values = {name: None if np.isnan(value) else value for name, value in seen.features.items()}
@@ -105,7 +105,7 @@ def collect(
     """Probe the first `count` cases that the file does not hold yet, and add them to it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     known = {json.loads(line)["number"] for line in file.read_text().splitlines()} if file.exists() else set()
-    left = [case for case in among(count, how["backend"]) if case.number not in known]
+    left = [case for case in among(count, how["world"]) if case.number not in known]
     with ProcessPoolExecutor(jobs) as pool, file.open("a", encoding="utf-8") as out:
         for found in pool.map(of, left, [how] * len(left)):
             out.write(json.dumps(found, sort_keys=True) + "\n")

@@ -43,7 +43,7 @@ def _streams(case: Case, how: dict[str, Any]) -> tuple[list[Stream], bool]:
     has_second = any(group["name"] == "second" for group in scenario["group"])
     result = api.scenario(scenario).run(series=False, packets=True, jobs=1, **how)
     with tempfile.TemporaryDirectory() as folder:
-        if how["backend"] == "sim":
+        if how["world"] == "sim":
             result.write_pcaps(Path(folder))
             (file,) = Path(folder).iterdir()
         else:

@@ -151,7 +151,7 @@ class Scenario:
         probes: bool = False,
         transfers: bool = False,
         delays: bool = False,
-        backend: str = SIM,
+        world: str = SIM,
         progress: Progress | None = None,
         **options: Any,
     ) -> Result:
@@ -173,7 +173,7 @@ class Scenario:
             Whether to keep one row for each transfer, or object of a web page, that ended.
         delays
             Whether records hold the one-way delays, their variation, and the start-up times of every group.
-        backend
+        world
             The world to run in: "sim", the packet-level simulation; "fluid", the fluid model, which has neither packets
             nor randomness; "linux", the real Linux kernel; "hosts", two hosts and the path between them; or the name of
             a world that another package brings. Whatever a world does not have is refused.
@@ -201,7 +201,9 @@ class Scenario:
         [7, 8]
         """
         wanted = Wanted(bin_s if series else None, probes, packets, transfers, delays)
-        chosen = choose(backend, options, wanted.keep)
+        # What it was called before the last release.
+        world = options.pop("backend", world)
+        chosen = choose(world, options, wanted.keep)
         source = self._source_with(runs=runs, seed=seed)
         resolved = self._native if source is self.source else source.resolve()
         seeds = list(range(resolved.seed, resolved.seed + resolved.runs))
@@ -214,14 +216,14 @@ class Scenario:
         with shown_progress(resolved.name, progress) as told:
             return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=told), wanted, source)
 
-    def fit(self, backend: str) -> list[str]:
+    def fit(self, world: str) -> list[str]:
         """Return what a world does otherwise than the scenario says; raises InputError for what it cannot have.
 
         >>> import sojourn
         >>> sojourn.Scenario.load("motivating-red").fit("sim")
         []
         """
-        return choose(backend).fit(self._native)
+        return choose(world).fit(self._native)
 
     def _source_with(self, **changes: int | None) -> reading.Source:
         given = {key: value for key, value in changes.items() if value is not None}

@@ -50,7 +50,7 @@ def sweep(
     progress
         Told the done fraction, 0 to 1; without it a notebook shows a bar.
     keys
-        The other keys of a sweep file: `zip`, `cases`, `set`, `sample`, `keep`, `bin_s`, `backend` and options of the
+        The other keys of a sweep file: `zip`, `cases`, `set`, `sample`, `keep`, `bin_s`, `world` and options of the
         world.
 
     Examples

@@ -149,7 +149,7 @@ def compare(
     for name in kernels.values():
         variants[name].fit(KERNEL)
     common = {"seed": next(iter(variants.values())).seed, "series": False, **options}
-    on_kernel = {"seed": common["seed"], "series": False, "runs": kernel_runs, "backend": KERNEL}
+    on_kernel = {"seed": common["seed"], "series": False, "runs": kernel_runs, "world": KERNEL}
     jobs = [(name, variant, {**common, "runs": runs}) for name, variant in variants.items()]
     jobs += [(shown, variants[name], on_kernel) for shown, name in kernels.items()]
     results = {

@@ -1,11 +1,12 @@
 """How responsive a path is under load: round trips in a minute, and the grade that speed tests give.
 
-Responsiveness is that of draft-ietf-ippm-responsiveness-08, "Aggregating the Measurements", without TLS: the mean of two
-parts, each a minute over a round-trip time. One part has probes beside the load, here pings; the other has the connections
-that make the load, here what their senders measure, which the draft allows. Each is a mean without the longest 5 %.
+Responsiveness is that of draft-ietf-ippm-responsiveness-08, "Aggregating the Measurements", without TLS: the mean of
+two parts, each a minute over a round-trip time. One part has probes beside the load, here pings. The other has the
+flows that make the load, here what their senders measure, which the draft allows. Each is a mean without the longest
+5 %.
 
-The grade is that of DSLReports (www.dslreports.com/faq/17930), by how much longer a round trip takes under load. That test
-loads one direction after the other and takes the mean; here the load is the scenario's.
+The grade is that of DSLReports (www.dslreports.com/faq/17930), by how much longer a round trip takes under load. That
+test loads one direction after the other and takes the mean; here the load is the scenario's.
 """
 
 import json
@@ -109,7 +110,7 @@ def sentence(result: "Measured") -> str:
         return ""
     increase, rpm, beside, inside = grade.cells()[1:]
     return (
-        f"Responsiveness: {rpm} round trips per minute, {beside} of pings and {inside} of the flows that make the load. "
+        f"Responsiveness: {rpm} round trips per minute, {beside} of pings and {inside} of the load. "
         f"Grade {grade.letter}: under load a ping takes {increase} ms longer (DSLReports: {_said(grade.letter)})."
     )
 

@@ -26,11 +26,11 @@ def spelled(name: str, value: str | None = None, *, python: str | None = None) -
 
     `python` is the name of Python's parameter where it is another one.
 
-    >>> spelled("secret_file"), spelled("backend", "linux"), spelled("bin", python="bin_s")
-    ('secret_file=', "backend='linux'", 'bin_s=')
+    >>> spelled("secret_file"), spelled("world", "linux"), spelled("bin", python="bin_s")
+    ('secret_file=', "world='linux'", 'bin_s=')
     >>> with speaking(TERMINAL):
-    ...     spelled("secret_file"), spelled("backend", "linux")
-    ('--secret-file', '--backend linux')
+    ...     spelled("secret_file"), spelled("world", "linux")
+    ('--secret-file', '--world linux')
     """
     if _face == TERMINAL:
         return f"--{name.replace('_', '-')}{'' if value is None else f' {value}'}"

@@ -83,7 +83,7 @@ def _again(words: list[str], folder: Path) -> list[str]:
 
 def asking(address: str, *more: str, network: str | None = None) -> list[str]:
     """Return the words of a run with the agent at an address."""
-    to = ("--backend", "hosts", "--peer", f"{address}:{_PORT}", "--secret-file", "secret")
+    to = ("--world", "hosts", "--peer", f"{address}:{_PORT}", "--secret-file", "secret")
     return command("run", "lab.toml", *to, *more, network=network)
 
 

@@ -21,7 +21,7 @@ _SETTINGS = {
 }
 SWEEP = f"""
 base = "first"
-backend = "linux"
+world = "linux"
 keep = ["series"]
 set = {{ {", ".join(f'"{key}" = {value}' for key, value in _SETTINGS.items())} }}
 
@@ -58,7 +58,7 @@ def _real(folder: Path) -> tuple[list[str], float] | None:
     """Return the run on the first kernel that can do it, and how long it takes."""
     sets = [word for key, value in _SETTINGS.items() for word in ("--set", f"{key}={value}")]
     for kernel in filter(_there, _REAL):
-        words = command("run", "first", *sets, "--backend", "linux", "--kernel", kernel)
+        words = command("run", "first", *sets, "--world", "linux", "--kernel", kernel)
         try:
             return words, usual_s((*words, "--out", "whole"), folder)
         except FailedError as error:

@@ -46,7 +46,7 @@ def agent(
     max_flows: int,
     once: bool,
 ) -> None:
-    """Be the other end of `sojourn run FILE --backend hosts --peer ADDRESS`.
+    """Be the other end of `sojourn run FILE --world hosts --peer ADDRESS`.
 
     It runs its ends of the flows that a peer asks for, one run at a time, between the two addresses of the peer's own
     connection and no others. Anywhere but on loopback a peer must know the secret, from --secret-file or from

@@ -53,7 +53,7 @@ def _meant(word: str) -> str:
     examples="""
     sojourn detect my-link.toml                            # the queue of a scenario's bottleneck, from its two ends
     sojourn detect my-link.toml --dry-run                  # seconds and bytes, and nothing is sent
-    sojourn detect my-link.toml --backend linux            # the same against a real kernel's queue
+    sojourn detect my-link.toml --world linux            # the same against a real kernel's queue
     sojourn detect 192.0.2.7 --secret-file secret          # the queue between this host and one of yours
     sojourn detect download.pcapng                         # what a capture of a download tells; nothing is sent
     sojourn detect train --out model.npz                   # train the classifier again
@@ -85,7 +85,7 @@ def detect() -> None:
 @json_option
 def path(  # noqa: PLR0913 (one for each option)
     source: str,
-    backend: str,
+    world: str,
     dry_run: bool,
     classes: bool,
     budget: str,
@@ -106,24 +106,24 @@ def path(  # noqa: PLR0913 (one for each option)
     from sojourn.detect.probe import estimate, over
     from sojourn.worlds import Wanted
 
-    if backend == "hosts":
+    if world == "hosts":
         text = (
             "a path between two hosts has no scenario; to probe it: sojourn detect ADDRESS, where `sojourn agent` runs"
         )
-        raise input_error(text, key="--backend", found=backend)
+        raise input_error(text, key="--world", found=world)
     if page is not None:
         check_file("--page", page)
-    chosen = choose(backend, options, Wanted(None, packets=True).keep)
+    chosen = choose(world, options, Wanted(None, packets=True).keep)
     native = read(source, list(overrides), root)
     (mbps,) = native.capacity_mbps(native.duration_s)
     # A kernel's own TCP sends no ECT(1).
-    asks = (QUESTIONS if backend == "sim" else (CLASSES,)) if classes else ()
+    asks = (QUESTIONS if world == "sim" else (CLASSES,)) if classes else ()
     click.echo(_estimate(estimate(mbps * 1e6, asks), mbps), err=True)
     if dry_run:
         return
     given = {key: value for key, value in options.items() if value is not None}
     probed = ProbedPath.of(Record.parse(native.to_json()))
-    send = over(probed, seed, backend=chosen.world.name, **given)
+    send = over(probed, seed, world=chosen.world.name, **given)
     found, seen = _probed(send, model, budget, asks=asks, rtt_ms=lambda: probed.rtt_ms)
     if page is not None:
         from sojourn.detect.page import page as page_of

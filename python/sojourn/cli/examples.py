@@ -4,6 +4,7 @@ import contextlib
 import functools
 import inspect
 import io
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -56,12 +57,24 @@ def be_quiet(context: click.Context, _option: click.Parameter, is_quiet: bool) -
 
 
 class ExampleCommand(_WithExamples):
-    """A command with examples. It takes `--quiet` as `sojourn` itself does, whose help names it."""
+    """A command with examples. It takes `--quiet` as `sojourn` itself does, whose help names it.
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
+    `renamed` are words of the command line that have another name now; the old one is still read.
+    """
+
+    def __init__(self, *arguments: Any, renamed: Mapping[str, str] | None = None, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
+        self.renamed = dict(renamed or {})
         quiet = click.Option(["-q", "--quiet"], is_flag=True, hidden=True, expose_value=False, callback=be_quiet)
         self.params.append(quiet)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words with today's names."""
+        return super().parse_args(ctx, [self._today(word) for word in args])
+
+    def _today(self, word: str) -> str:
+        name, equals, value = word.partition("=")
+        return f"{self.renamed[name]}{equals}{value}" if name in self.renamed else word
 
 
 class ExampleGroup(_WithExamples, click.Group):

@@ -12,6 +12,7 @@ from sojourn.cli import lookup, render
 from sojourn.cli.completion import everything, scenarios
 from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.cli.plugins import plugin_options
+from sojourn.cli.worlds import RENAMED
 from sojourn.reading import ROOT_HELP, read, unknown_name
 from sojourn.registry import catalogue, entries
 from sojourn.resolved import resolved_presets, sentences
@@ -180,20 +181,21 @@ def _show_scenario(name: str, *, resolved: bool, as_json: bool) -> None:
 
 @click.command(
     cls=ExampleCommand,
+    renamed=RENAMED,
     examples="""
     sojourn check my-link.toml
-    sojourn check my-link.toml --backend linux
+    sojourn check my-link.toml --world linux
     sojourn check my-link.toml --json    # for editors: each problem with line, key and what is allowed
     """,
 )
 @click.argument("file", metavar="FILE|READY-NAME|-", shell_complete=scenarios)
-@click.option("--backend", default="sim", show_default=True, metavar="WORLD", help="The world that is to run it.")
+@click.option("--world", default="sim", show_default=True, metavar="WORLD", help="The world that is to run it.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @plugin_options
 @json_option
-def check(file: str, backend: str, root: str | None, *, as_json: bool) -> None:
+def check(file: str, world: str, root: str | None, *, as_json: bool) -> None:
     """Check a scenario without running it: whether it is right, and whether a world can have it."""
-    chosen = worlds.choose(backend)
+    chosen = worlds.choose(world)
     try:
         scenario = read(file, root=root)
         remarks = list(chosen.fit(scenario))

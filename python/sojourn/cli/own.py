@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sojourn.trial import Report, Terms
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
-KEYS = {"control": "group.tcp.control", "discipline": "bottleneck.queue", "traffic": "group.tcp.traffic"}
-IN_RUST = ("control", "discipline")
+KEYS = {"control": "group.tcp.control", "queue": "bottleneck.queue", "traffic": "group.tcp.traffic"}
+IN_RUST = ("control", "queue")
 BROKEN = 1
 CRATES = tuple(f"sojourn-{part}" for part in ("core", "congestion", "queue", "scenario", "sim"))
 WINDOW_PLACES = 80
@@ -25,9 +25,10 @@ WINDOW_PLACES = 80
 
 @click.command(
     cls=ExampleCommand,
+    renamed={"discipline": "queue"},
     examples="""
     sojourn new control mine
-    sojourn new discipline mine-too
+    sojourn new queue mine-too
     sojourn new traffic my-users
     sojourn new control mine --rust
     """,
@@ -39,13 +40,13 @@ WINDOW_PLACES = 80
     "--crates", metavar="DIR|URL", help="With --rust: Sojourn's folder `crates`, or its Git address.  [default: found]"
 )
 def new(kind: str, name: str, *, rust: bool, crates: str | None) -> None:
-    """Make NAME.py, a commented control, discipline or kind of traffic that runs at once, and a test beside it.
+    """Make NAME.py, a commented control, queue discipline or kind of traffic that runs at once, and a test beside it.
 
     With --rust it is a crate that runs scenarios by itself: as fast as a built-in algorithm, and without Python.
     """
     if not name.replace("-", "_").isidentifier():
         raise input_error(f"{name!r} is no name", key="NAME", found=name, allowed="letters, digits, - and _")
-    family = {"control": "controls", "discipline": "queues", "traffic": "traffic"}[kind]
+    family = {"control": "controls", "queue": "queues", "traffic": "traffic"}[kind]
     if name in [entry["name"] for entry in catalogue()[family] if entry["origin"] is None]:  # type: ignore[literal-required]
         raise input_error(
             f"{name} is built in; choose another name", key="NAME", found=name, allowed=f"a name that no {kind} has yet"
@@ -78,7 +79,7 @@ def _new_crate(kind: str, name: str, crates: str | None) -> None:
     )
     words = {
         "DEPENDENCIES": dependencies,
-        "PARAMETER": {"control": "group.mine.control.keep", "discipline": "bottleneck.queue.longest"}[kind],
+        "PARAMETER": {"control": "group.mine.control.keep", "queue": "bottleneck.queue.longest"}[kind],
         "CRATE": name.lower(),
         "KIND": kind,
         "NAME": name,

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     sojourn run web-pages --line cable-100-10-film:down
     sojourn run my-link.toml --runs 10 --page my-link.html
     sojourn run controlled-delay --probes --plot controller.pdf
-    sojourn run my-link.toml --backend linux --runs 3
-    sojourn run my-link.toml --backend hosts --peer 192.0.2.7 --secret-file secret
+    sojourn run my-link.toml --world linux --runs 3
+    sojourn run my-link.toml --world hosts --peer 192.0.2.7 --secret-file secret
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME|-", shell_complete=scenarios)
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 @output("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
 def run(  # noqa: PLR0913 (one for each option)
     source: str,
-    backend: str,
+    world: str,
     dry_run: bool,
     seed: int | None,
     runs: int | None,
@@ -88,8 +88,8 @@ def run(  # noqa: PLR0913 (one for each option)
         raise input_error("--delays needs --out DIR or --json", key="--out")
     if probes and out is None and plot is None:
         raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
-    if pcap and backend != SIM:
-        raise input_error(f"--pcap writes runs of the world {SIM}; found {backend}", key="--pcap", found=backend)
+    if pcap and world != SIM:
+        raise input_error(f"--pcap writes runs of the world {SIM}; found {world}", key="--pcap", found=world)
     bin_s = _native.seconds("--bin", bin_text)
     wanted = Wanted(
         bin_s if any(target is not None for target in (out, plot, page)) else None,
@@ -98,7 +98,7 @@ def run(  # noqa: PLR0913 (one for each option)
         transfers=transfers,
         delays=delays,
     )
-    chosen = choose(backend, options, wanted.keep)
+    chosen = choose(world, options, wanted.keep)
     _check_targets(out, plot, page, force=force)
     counts = {"seed": seed, "runs": runs}
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
@@ -116,7 +116,7 @@ def run(  # noqa: PLR0913 (one for each option)
             probes=wanted.probes,
             transfers=wanted.transfers,
             delays=wanted.delays,
-            backend=backend,
+            world=world,
             progress=update,
             **options,
         )

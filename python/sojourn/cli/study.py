@@ -145,7 +145,7 @@ def new(directory: str, origin: str | None) -> None:
 @_JOBS
 @json_option
 @plugin_options
-def run(  # noqa: PLR0913 (one for each option)
+def run(
     path: str,
     items: tuple[str, ...],
     out: str | None,

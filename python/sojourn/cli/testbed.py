@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     """,
 )
 def testbed() -> None:
-    """Real Linux kernels for `--backend linux`: what is there, and how to have one."""
+    """Real Linux kernels for `--world linux`: what is there, and how to have one."""
     need_linux("a testbed of real kernels")
 
 

@@ -1,50 +1,55 @@
-"""Commands that run something in a world: `--backend`, and the options of the worlds, as the registry has them."""
+"""Commands that run something in a world: `--world`, and the options of the worlds, as the registry has them."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from sojourn.cli.examples import ExampleCommand, GroupedOption
 from sojourn.worlds import Option, registry
 
-_BACKEND = "--backend"
+_WORLD = "--world"
+RENAMED = {"--backend": _WORLD}
 
 
 class WorldCommand(ExampleCommand):
-    """A command with `--backend`, the options of Sojourn's own worlds, and those of the world that is named."""
+    """A command with `--world`, the options of Sojourn's own worlds, and those of the world that is named."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, renamed=RENAMED, **settings)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, its worlds' among them."""
         params = super().get_params(ctx)
         at = next(place for place, one in enumerate(params) if isinstance(one, click.Option))
-        return [*params[:at], _backend(), *_options(ctx.meta.get(_BACKEND, registry.SIM)), *params[at:]]
+        return [*params[:at], _world(), *_options(ctx.meta.get(_WORLD, registry.SIM)), *params[at:]]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look which world is named first: another package's has options of its own."""
-        ctx.meta[_BACKEND] = _named(args)
+        ctx.meta[_WORLD] = _named([self._today(word) for word in args])
         return super().parse_args(ctx, args)
 
 
 def _named(args: list[str]) -> str:
     for place, word in enumerate(args):
-        if word == _BACKEND and place + 1 < len(args):
+        if word == _WORLD and place + 1 < len(args):
             return args[place + 1]
-        if word.startswith(f"{_BACKEND}="):
+        if word.startswith(f"{_WORLD}="):
             return word.partition("=")[2]
     return registry.SIM
 
 
-def _backend() -> click.Option:
+def _world() -> click.Option:
     known = ", ".join(registry.OWN)
     return click.Option(
-        [_BACKEND], default=registry.SIM, show_default=True, metavar="WORLD", help=f"The world to run in: {known}."
+        [_WORLD], default=registry.SIM, show_default=True, metavar="WORLD", help=f"The world to run in: {known}."
     )
 
 
-def _options(backend: str) -> list[click.Option]:
+def _options(named: str) -> list[click.Option]:
     """Return an option for each one of the worlds; two that share a name are one option for both."""
     whose: dict[str, list[tuple[str, Option]]] = {}
-    for world in dict.fromkeys((*registry.OWN, backend)):
+    for world in dict.fromkeys((*registry.OWN, named)):
         for option in registry.options_of(world):
             whose.setdefault(option.name, []).append((world, option))
     return [_click_option([world for world, _ in found], found[-1][1]) for found in whose.values()]
@@ -53,7 +58,7 @@ def _options(backend: str) -> list[click.Option]:
 def _click_option(worlds: list[str], option: Option) -> click.Option:
     flag = f"--{option.name.replace('_', '-')}"
     text = f"{option.summary[0].upper()}{option.summary[1:]}."
-    group = f"Options with {_BACKEND} {' or '.join(worlds)}"
+    group = f"Options with {_WORLD} {' or '.join(worlds)}"
     if option.default is not None:
         text += f"  [default: {option.default}]"
     if option.choices:

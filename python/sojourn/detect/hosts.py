@@ -58,7 +58,7 @@ class Between:
         """
         scenario = api.scenario(stage.scenario(_PATH[self.direction], seed=1))
         how: dict[str, Any] = {"peer": self.peer, "secret_file": self.secret_file}
-        result = scenario.run(series=False, packets=True, jobs=1, backend="hosts", **how)
+        result = scenario.run(series=False, packets=True, jobs=1, world="hosts", **how)
         base_ms = result.runs[0].bottleneck.ping_ms.base
         if base_ms is not None:
             self.base_ms = base_ms if self.base_ms is None else min(base_ms, self.base_ms)

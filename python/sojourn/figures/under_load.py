@@ -1,4 +1,4 @@
-"""A path under load in both directions, as flent draws it: throughput down, throughput up, round-trip times of pings."""
+"""A path under load in both directions, as flent draws it: throughput down and up, round-trip times of pings."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""A study with some keys of all its scenarios changed: the reader's own question, in the form of the study's figures."""
+"""A study with some keys of all its scenarios changed: the reader's question, in the form of the study's figures."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -36,7 +36,7 @@ def sweep_tables(
     options = {option.name for world in OWN for option in options_of(world)}
     for key in given:
         # Options of another package's world are the plan's to check.
-        if key not in {*KEYS, *options} and given.get("backend", SIM) in OWN:
+        if key not in {*KEYS, *options} and given.get("world", SIM) in OWN:
             raise unknown_name(f"sweep.{name}: no key of a sweep is called", key, [*KEYS, *sorted(options)])
     tables = {key: study[key] for key in ("base", "seeds") if key in study}
     tables |= {key: value for key, value in given.items() if key not in _OWN}

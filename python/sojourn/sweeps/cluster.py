@@ -55,8 +55,8 @@ def run_cluster(plan: Plan, dataset: Dataset, address: str, report: Callable[[St
 
     Workers may die: their batches are given to others. Interrupted, all finished batches are kept.
     """
-    if not plan.world.world.parallel:
-        message = f"--cluster: the world {plan.backend!r} does one run after the other, on this machine"
+    if not plan.chosen.world.parallel:
+        message = f"--cluster: the world {plan.world!r} does one run after the other, on this machine"
         raise input_error(message, key="--cluster", found=address, allowed="a sweep without --cluster")
     with dataset.locked(), _client(address) as client:
         batches = dataset.batches

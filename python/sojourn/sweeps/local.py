@@ -44,7 +44,7 @@ def _run_s(plan: Plan, index: int) -> float:
         scenario = plan.scenario(plan.point(index))
     except _native.InputError:
         return 0.0
-    return plan.world.estimate_s(scenario)
+    return plan.chosen.estimate_s(scenario)
 
 
 def batch_size(plan: Plan) -> tuple[int, int]:
@@ -81,7 +81,7 @@ def run_local(plan: Plan, dataset: Dataset, jobs: int, report: Callable[[Status]
     Interrupted, all finished batches are kept.
     """
     with dataset.locked():
-        _Pool(plan, dataset, report).run(jobs if plan.world.world.parallel else 1)
+        _Pool(plan, dataset, report).run(jobs if plan.chosen.world.parallel else 1)
 
 
 class _Pool:

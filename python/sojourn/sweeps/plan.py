@@ -40,7 +40,9 @@ from sojourn.worlds.options import stated
 from sojourn.worlds.registry import OWN, SIM, Chosen, choose, options_of
 from sojourn.worlds.world import Wanted
 
-KEYS = ("name", "base", "seeds", "backend", "keep", "bin", "set", "axes", "zip", "sample", "cases", "points")
+KEYS = ("name", "base", "seeds", "world", "keep", "bin", "set", "axes", "zip", "sample", "cases", "points")
+OLD_KEYS = {"backend": "world"}
+"""Keys that had another name until 0.1.0."""
 BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
@@ -119,7 +121,7 @@ class Plan:
     """Dotted keys with the values that all points have."""
     axes: tuple[Axis, ...]
     """What the points differ in."""
-    backend: str = SIM
+    world: str = SIM
     """The world that runs the points."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the sweep says of the world's options."""
@@ -156,7 +158,7 @@ class Plan:
 
         Values may be sequences of Python or NumPy, and the base a Scenario.
         """
-        return _Reader(_plain(tables), name, folder, file, checked_root(root), base).plan()
+        return _Reader(_renamed(_plain(tables)), name, folder, file, checked_root(root), base).plan()
 
     @property
     def points(self) -> int:
@@ -199,13 +201,13 @@ class Plan:
     def resolve(self, changes: Mapping[str, Any]) -> _native.Scenario:
         """Return the base with changes; raises InputError where it is wrong, or the plan's world cannot have it."""
         scenario = self.base.resolve(changes)
-        self.world.fit(scenario)
+        self.chosen.fit(scenario)
         return scenario
 
     @cached_property
-    def world(self) -> Chosen:
+    def chosen(self) -> Chosen:
         """The world that runs the points, with its options."""
-        return choose(self.backend, self.options, self.keep)
+        return choose(self.world, self.options, self.keep)
 
     @property
     def wanted(self) -> Wanted:
@@ -245,9 +247,14 @@ class Plan:
         content: list[Any] = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
         if self.listed:
             content.append(self.listed)
-        if self.backend != SIM:
-            content += [self.backend, repr(self.world.options)]
+        if self.world != SIM:
+            content += [self.world, repr(self.chosen.options)]
         return hashlib.sha256(json.dumps([content, Path(self.base.name).name]).encode()).hexdigest()
+
+
+def _renamed(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables with today's names of keys; a key beside its old name is the one that counts."""
+    return {OLD_KEYS.get(key, key): value for key, value in tables.items() if OLD_KEYS.get(key) not in tables}
 
 
 class _Reader:
@@ -271,7 +278,7 @@ class _Reader:
 
     def plan(self) -> Plan:
         check_plain(self.tables, self.file)
-        backend, options = self._world()
+        world, options = self._world()
         fixed = dict(self._table("set"))
         if "runs" in fixed:
             raise self._error("set.runs", repr(fixed["runs"]), "seeds = N for the runs at each point")
@@ -292,11 +299,11 @@ class _Reader:
             bin_s=self._bin_s(keep),
             fixed=fixed,
             axes=axes,
-            backend=backend,
+            world=world,
             options=options,
             asked={key: value for key, value in self.tables.items() if key != "base"},
         )
-        self._checked(lambda: plan.world)
+        self._checked(lambda: plan.chosen)
         return self._tried(plan)
 
     def _refuse_reserved(self, place: str, name: str) -> None:
@@ -368,13 +375,13 @@ class _Reader:
 
     def _world(self) -> tuple[str, dict[str, Any]]:
         """Return the world's name and what is said of its options, which are keys of a sweep like any other."""
-        backend = self.tables.get("backend", SIM)
-        own = [one.name for one in stated(self._checked(lambda: registry.find(backend)).options)]
+        world = self.tables.get("world", SIM)
+        own = [one.name for one in stated(self._checked(lambda: registry.find(world)).options)]
         others = {name for world in OWN for name in (one.name for one in options_of(world))}
         for key in self.tables:
             if key not in (*KEYS, *own, *others):
                 raise unknown_name(f"{self.file or 'the sweep'}: no key of a sweep is called", key, [*KEYS, *own])
-        return backend, {key: value for key, value in self.tables.items() if key not in KEYS}
+        return world, {key: value for key, value in self.tables.items() if key not in KEYS}
 
     def _checked(self, asked: Callable[[], _T]) -> _T:
         """Return what the registry says; its complaints name the file, and options as a file has them."""

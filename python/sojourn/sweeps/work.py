@@ -77,7 +77,7 @@ def _runs(plan: Plan, point: Point, seeds: list[int], progress: Progress | None)
 
 def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> "Sequence[Run]":
     # One at a time: who asks for batches decides how many are run side by side.
-    return plan.world.run(scenario, seeds, plan.wanted, jobs=1, progress=progress)
+    return plan.chosen.run(scenario, seeds, plan.wanted, jobs=1, progress=progress)
 
 
 def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "_Found":

@@ -73,8 +73,8 @@ def find(name: object) -> AnyWorld:
         return _load_own(name)
     known = names()
     if not isinstance(name, str):
-        message = f"{spelled('backend')}: {shown(name)} is no name of a world; there is: {', '.join(known)}"
-        raise input_error(message, key="backend", found=shown(name), allowed=", ".join(known))
+        message = f"{spelled('world')}: {shown(name)} is no name of a world; there is: {', '.join(known)}"
+        raise input_error(message, key="world", found=shown(name), allowed=", ".join(known))
     if name not in known:
         raise unknown_name("no world is called", name, known)
     return _load(_others()[name])
@@ -113,7 +113,7 @@ def _refuse_option(world: AnyWorld, key: str, value: Any) -> None:
     """Say whose option this is, where another world that comes with Sojourn has it."""
     others = [name for name in _OWN if name != world.name and key in {one.name for one in options_of(name)}]
     if others:
-        needed = " or ".join(spelled("backend", name) for name in others)
+        needed = " or ".join(spelled("world", name) for name in others)
         message = f"{spelled(key)} needs {needed}; the world here is {world.name!r}"
         raise input_error(message, key=key, found=shown(value), allowed=needed)
 

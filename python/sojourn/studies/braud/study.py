@@ -323,7 +323,7 @@ def one_way(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
 
 
 def _world(plan: "Plan") -> dict[str, str]:
-    return {"world": KERNEL if plan.backend == "linux" else SIM}
+    return {"world": KERNEL if plan.world == "linux" else SIM}
 
 
 # Sizes in packets: most transfers, and those that are long enough to fill a window.

@@ -149,7 +149,7 @@ def _queue_as_on_the_kernel(queue: Mapping[str, Any]) -> dict[str, Any]:
 @measure("red", of="red-sim")
 def cells(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
     """Yield TCP's share of what both groups delivered, delays of pings and of all packets, and utilization."""
-    world = KERNEL if plan.backend == "linux" else SIM
+    world = KERNEL if plan.world == "linux" else SIM
     for at, runs in _by_cell(plan, dataset).items():
         found: dict[str, list[float | None]] = {SHARE: [], PING_MS: [], EXACT_MS: [], UTILIZATION: []}
         for groups in runs:

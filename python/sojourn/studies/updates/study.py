@@ -44,7 +44,7 @@ def round_trips(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
 
 
 def _by_world(plan: "Plan", dataset: "Dataset", metric: str) -> Iterator[Row]:
-    world = "kernel" if plan.backend == "linux" else "simulated"
+    world = "kernel" if plan.world == "linux" else "simulated"
     found: dict[tuple[tuple[str, Any], ...], list[float | None]] = {}
     for at, _, groups in by_run(plan, dataset, (metric,)):
         found.setdefault(tuple(at.items()), []).append(groups["tcp"][metric])

@@ -254,7 +254,7 @@ def _group(one: Class, goodput: float, total: float, drop_rate: float, rtt_ms: M
 
 
 def _refused(key: str, found: object, allowed: str) -> _native.InputError:
-    message = f"{key}: the fluid model cannot have {found}; allowed: {allowed} ({spelled('backend', 'sim')} can)"
+    message = f"{key}: the fluid model cannot have {found}; allowed: {allowed} ({spelled('world', 'sim')} can)"
     return input_error(message, key=key, found=str(found), allowed=allowed)
 
 

@@ -1,4 +1,4 @@
-"""The side that asks for runs: `sojourn run FILE --backend hosts --peer ADDRESS`."""
+"""The side that asks for runs: `sojourn run FILE --world hosts --peer ADDRESS`."""
 
 import json
 import os
@@ -78,7 +78,7 @@ class Peer:
 def given(text: str | None, secret_file: str | os.PathLike[str] | None, shape: str | None = None) -> Peer:
     """Read ADDRESS[:PORT] and the secret; raises InputError."""
     if text is None:
-        needed = f"{spelled('backend', NAME)} needs {spelled('peer')} ADDRESS"
+        needed = f"{spelled('world', NAME)} needs {spelled('peer')} ADDRESS"
         raise input_error(f"{needed}, where `sojourn agent` runs", key="peer")
     host, colon, port = text.partition(":")
     is_port = port.isascii() and port.isdigit() and 0 < int(port[:6]) <= _LAST_PORT

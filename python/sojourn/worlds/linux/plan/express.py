@@ -33,7 +33,7 @@ class Refusal:
     """An override that makes the scenario fit, if there is one."""
 
     def __str__(self) -> str:
-        other = f"{spelled('backend', 'sim')} can"
+        other = f"{spelled('world', 'sim')} can"
         return f"{self.key}: {self.who} cannot have {self.found}; allowed: {self.allowed} ({other})"
 
 
