@@ -33,7 +33,8 @@ def followed(text: str) -> str:
 
 def astray() -> Iterator[tuple[Path, str]]:
     """Yield each file that has another address, and what it should say."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    having = ["git", "grep", "--files-with-matches", "--null", "-E", r"github\.(com/[^/]+|io)/sojourn"]
+    listed = subprocess.run(having, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     for name in filter(None, listed.split("\0")):
         try:
             text = (ROOT / name).read_text(encoding="utf-8")

@@ -286,6 +286,7 @@ def small() -> bytes:
     return data[:20_000]
 
 
+@pytest.mark.long
 @given(st.data())
 def test_no_bytes_lead_to_anything_but_an_answer_or_a_refusal(tmp_path_factory: Any, data: st.DataObject) -> None:
     is_pcapng = data.draw(st.booleans())
@@ -302,6 +303,7 @@ def test_no_bytes_lead_to_anything_but_an_answer_or_a_refusal(tmp_path_factory: 
         assert json.dumps(found.document(), allow_nan=False)
 
 
+@pytest.mark.long
 @given(st.binary(max_size=300))
 def test_headers_of_any_bytes(tmp_path_factory: Any, frame: bytes) -> None:
     folder = tmp_path_factory.mktemp("frames")

@@ -35,6 +35,14 @@ LONGEST_PARAGRAPH = 700
 REMOTE_GUIDES = [ROOT / "docs/guide/testbed.md", ROOT / "docs/guide/hosts.md"]
 
 
+# They take more than ten seconds.
+LONG_GUIDES = {ROOT / "docs/guide/lines.md", ROOT / "docs/guide/studies.md"}
+
+
+def quick_or_long(page: Path) -> Any:
+    return pytest.param(page, marks=pytest.mark.long) if page in LONG_GUIDES else page
+
+
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
@@ -133,7 +141,7 @@ def printed(page: Path) -> Iterator[list[str]]:
             yield words[: words.index(">")] if ">" in words else words
 
 
-@pytest.mark.parametrize("beside_files", GUIDES, ids=name, indirect=True)
+@pytest.mark.parametrize("beside_files", map(quick_or_long, GUIDES), ids=name, indirect=True)
 def test_commands_run(beside_files: Path, command: Command, start: Start, echo: Echo) -> None:
     assert list(printed(beside_files))
     for words in printed(beside_files):
