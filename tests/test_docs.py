@@ -141,7 +141,7 @@ def printed(page: Path) -> Iterator[list[str]]:
             yield words[: words.index(">")] if ">" in words else words
 
 
-@pytest.mark.parametrize("beside_files", map(quick_or_long, GUIDES), ids=name, indirect=True)
+@pytest.mark.parametrize("beside_files", [quick_or_long(page) for page in GUIDES], ids=name, indirect=True)
 def test_commands_run(beside_files: Path, command: Command, start: Start, echo: Echo) -> None:
     assert list(printed(beside_files))
     for words in printed(beside_files):
