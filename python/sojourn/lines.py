@@ -11,6 +11,7 @@ from sojourn.api import Scenario
 from sojourn.campaign import sweep
 from sojourn.data.dataset import Dataset
 from sojourn.data.rows import GROUPS
+from sojourn.data.statistics import wilson
 from sojourn.purposes import Column, Purpose
 from sojourn.reading import input_error, unknown_name
 from sojourn.registry import Line, catalogue
@@ -23,7 +24,6 @@ SAMPLED = 30
 LINE = "access.line"
 WORST = 0.1
 """The part of the lines that is the worst tenth."""
-_Z = 1.959963984540054  # of a 95 % interval
 Values = dict[str, dict[str, list[float | None]]]
 
 
@@ -130,7 +130,7 @@ class OnLines:
         holds = [_holds(purpose, purpose.bound, values) for values in zip(*found, strict=True)]
         part = sum(weight for weight, held in zip(weights, holds, strict=True) if held) / sum(weights)
         # As many lines of equal weight would say as much.
-        return part, *_wilson(part, sum(weights) ** 2 / sum(weight**2 for weight in weights))
+        return part, *wilson(part, sum(weights) ** 2 / sum(weight**2 for weight in weights))
 
     def quantile(self, variant: str, metric: str, part: float) -> float | None:
         """Return the value that a part of the lines, by weight, does not exceed; of lines that have a value."""
@@ -311,14 +311,3 @@ def _means(dataset: Dataset, lines: Sequence[str], columns: Sequence[Column]) ->
                 values[line].append(value)
         found[column.shown.metric] = [sum(values[name]) / len(values[name]) if values[name] else None for name in lines]
     return found
-
-
-def _wilson(part: float, count: float) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a proportion.
-
-    >>> [round(end, 3) for end in _wilson(1.0, 30)]
-    [0.886, 1.0]
-    """
-    middle = (part + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
-    half = _Z * math.sqrt(part * (1 - part) / count + _Z**2 / (4 * count**2)) / (1 + _Z**2 / count)
-    return max(0.0, middle - half), min(1.0, middle + half)

@@ -34,6 +34,9 @@ _MATTERS = 0.1
 """States that lie closer together than this part of their values are one."""
 
 
+_Z = 1.959963984540054  # of a 95 % interval
+
+
 class States(NamedTuple):
     """Values that lie in two places with a gap between them, so that their mean describes none of them."""
 
@@ -217,6 +220,17 @@ def quantiles(values: Sequence[float]) -> dict[str, float]:
         for name, part in QUANTILES.items()
         if len(ordered) * min(part, 1 - part) >= 1 - 1e-9
     }
+
+
+def wilson(part: float, count: float) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a proportion.
+
+    >>> [round(end, 3) for end in wilson(1.0, 30)]
+    [0.886, 1.0]
+    """
+    middle = (part + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
+    half = _Z * math.sqrt(part * (1 - part) / count + _Z**2 / (4 * count**2)) / (1 + _Z**2 / count)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def jain(values: Sequence[float]) -> float | None:

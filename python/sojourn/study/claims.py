@@ -201,10 +201,10 @@ def _words(cells: Sequence[Cell], unit: Unit, axes: Axes, *, one_by_one: bool) -
     if not cells:
         return ""
     if len(cells) == 1:
-        return cells[0].number.text(unit.digits)
+        return unit.number(cells[0].number)
     varied = _varied([cell.at for cell in cells])
     if one_by_one:
-        return ", ".join(f"{place(cell.at, varied, axes)} {cell.number.text(unit.digits)}" for cell in cells)
+        return ", ".join(f"{place(cell.at, varied, axes)} {unit.number(cell.number)}" for cell in cells)
     means = [cell.number.mean for cell in cells]
     low, high = (f"{end(means):.{unit.digits}f}" for end in (min, max))
     return low if low == high else f"{low} to {high}"

@@ -217,6 +217,7 @@ _AXIS: dict[str, Rule] = {
 _UNIT: dict[str, Rule] = {
     "name": _LINE,
     "scale": _NUMBER,
+    "part": _FLAG,
     "digits": _one(
         f"a whole number, 0 to {_MAX_DIGITS}",
         lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_DIGITS,

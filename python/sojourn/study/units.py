@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from sojourn.data import metrics
+from sojourn.data.statistics import wilson
+from sojourn.study.numbers import Number
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,19 @@ class Unit:
     digits: int = 1
     label: str = ""
     """The metric in words, for axes of figures."""
+    part: bool = False
+    """Whether it is a part of cases, each of which counts 0 or 1: shown with its 95 % interval."""
+
+    def number(self, number: Number) -> str:
+        """Return a number of this unit, with its deviation, or as a part with its interval (Wilson's).
+
+        >>> Unit("%", 100, 0, part=True).number(Number(60, 49, 30))
+        '60 (42 to 75)'
+        """
+        if not self.part:
+            return number.text(self.digits)
+        low, high = (self.scale * end for end in wilson(number.mean / self.scale, number.runs))
+        return f"{number.mean:.{self.digits}f} ({low:.{self.digits}f} to {high:.{self.digits}f})"
 
     def text(self, value: float) -> str:
         """Return a value with its unit.
