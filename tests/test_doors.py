@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Command
 
 DOORS = Path(__file__).parent.parent / "docs" / "doors"
-EXAMPLE = re.compile(r"```sh\nsojourn (?P<words>.*)\n```\n\n```text\n(?P<shown>(?:.*\n)*?)```\n")
+EXAMPLE = re.compile(r"```sh\nsojourn (?P<words>(?:.*\\\n)*.*)\n```\n\n```text\n(?P<shown>(?:.*\n)*?)```\n")
 LEFT_OUT = "...\n"
 COMMANDS = 3
 QUICK = ("control", "teaching")
@@ -30,7 +30,7 @@ def test_what_a_door_shows_is_what_its_commands_print(
     monkeypatch.chdir(tmp_path)
     renewed = text
     for example in EXAMPLE.finditer(text):
-        outcome = command(*shlex.split(example["words"]))
+        outcome = command(*shlex.split(example["words"].replace("\\\n", " ")))
         assert outcome.code == 0, outcome.err
         printed = "".join(f"{line.rstrip()}\n" for line in outcome.out.splitlines())
         if os.environ.get("SOJOURN_RECORD"):

@@ -27,10 +27,10 @@ WORST = "F"
 PING = "ping"
 """The kind of traffic that measures."""
 COLUMNS = (
-    Shown("ping under load [ms more]", "increase_ms"),
-    Shown("responsiveness [round trips/min]", "rpm", decimals=0),
+    Shown("ping [ms more]", "increase_ms"),
+    Shown("round trips/min", "rpm", decimals=0),
     Shown("of pings", "pings_rpm", decimals=0),
-    Shown("of the load", "load_rpm", decimals=0),
+    Shown("of load", "load_rpm", decimals=0),
 )
 
 
