@@ -321,10 +321,9 @@ fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
             packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
             ecn: datagram_ecn(fields),
         },
-        "ping" => Traffic::Ping {
-            every: span(fields, "every"),
-            packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
-        },
+        "ping" => {
+            Traffic::Ping { every: span(fields, "every"), packet_bytes: fields.bytes("packet").expect(CHECKED) as u32 }
+        }
         "train" => Traffic::Train(train(fields)),
         "voip" => Traffic::Voip(voip(fields).expect(CHECKED)),
         "video" => Traffic::Video(video(fields)),

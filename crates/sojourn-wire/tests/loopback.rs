@@ -231,7 +231,8 @@ fn what_is_wrong_is_said() {
         let (fault, message) = failure("send", &with("traffic", json!({"kind": "cbr", "rate": "1 Mbit/s"})));
         assert_eq!(fault, Fault::Input, "{message}");
         let padding = |traffic: Value| failure("send", &json!({"kind": "cbr", "port": port, "traffic": traffic}));
-        let fixed = "allowed over sockets are datagrams that nobody answers, up to the receiver (the world sim has the rest)";
+        let fixed =
+            "allowed over sockets are datagrams that nobody answers, up to the receiver (the world sim has the rest)";
         let near = json!({"kind": "padding", "rate": "9 packets/s", "reach": "bottleneck"});
         let refused = format!("flow 0: padding that reaches the bottleneck only; {fixed}");
         assert_eq!(padding(near), (Fault::Input, refused));

@@ -11,7 +11,18 @@ pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "ping", "train", "voip", "pad
 
 pub(crate) static TRAFFIC: Select = Select {
     kinds: &[
-        &BULK, &ON_OFF, &CBR, &PING, &TRAIN, &VOIP, &VIDEO, &TRANSFERS, &WEB, &MESSAGES, &PADDING, &ADAPTIVE_PADDING,
+        &BULK,
+        &ON_OFF,
+        &CBR,
+        &PING,
+        &TRAIN,
+        &VOIP,
+        &VIDEO,
+        &TRANSFERS,
+        &WEB,
+        &MESSAGES,
+        &PADDING,
+        &ADAPTIVE_PADDING,
     ],
     added: crate::outside::SECTIONS,
     short: None,
