@@ -68,7 +68,7 @@ TRAFFIC_KEYS = {
     "messages": 'size = "1500 B", every = "100 ms"',
     "padding": 'rate = "100 packets/s"',
 }
-UNRESPONSIVE = ("cbr", "train", "voip", "padding", "adaptive-padding")
+UNRESPONSIVE = ("cbr", "ping", "train", "voip", "padding", "adaptive-padding")
 STATIONS = {"wifi": 'rate = "mcs7"', "lte": "cqi = 9", "5g": "cqi = 9"}
 
 
