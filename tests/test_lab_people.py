@@ -47,6 +47,8 @@ def begin_guide(page: "Page", address: str) -> None:
     page.get_by_role("button", name="Why do calls break").click()
     page.locator("#guide-steps li").first.wait_for()
     page.locator("#call svg path").first.wait_for(state="attached")
+    # The first screen has a call too, but no pages.
+    wait_until(page, "sojournLab.people.visits.pages !== null")
 
 
 def assert_page_is_native(page: "Page") -> list[dict[str, Any]]:
