@@ -87,3 +87,27 @@ def test_a_world_without_pings_says_so(command: Command) -> None:
     outcome = command("check", "rrul", "--world", "linux")
     assert outcome.code == 2
     assert "group.ping.traffic.kind: the testbed cannot have ping" in outcome.err
+
+
+def test_a_change_of_the_path_is_no_increase_and_one_of_the_load_is_left_out() -> None:
+    changes = [
+        {"at": "1 s", "bottleneck": {"delay": "30 ms"}},
+        {"at": "2 s", "group": [{"name": "load", "rtt": "60 ms"}]},
+    ]
+    later = {**LOAD, "start": "2.9 s"}
+    found = grade.graded(sojourn.scenario({**IDLE, "group": [*IDLE["group"], later], "change": changes}).run(runs=1))
+    assert found is not None
+    assert found.increase_ms["mean"] < 1
+
+
+def test_a_grade_needs_the_simulation_and_has_no_page(command: Command) -> None:
+    words = ("compare", "rrul", "--queue", "droptail,codel", "--grade")
+    assert "--kernel does not go with --grade" in command(*words, "--kernel").err
+    assert "--page does not go with --grade" in command(*words, "--page", "x.html").err
+
+
+def test_variants_without_an_answer_have_no_row(command: Command) -> None:
+    words = ("compare", "rrul", "--queue", "droptail,codel", "--grade", "--runs", "1", "--format", "csv")
+    assert command(*words, "--set", "bottleneck.loss=1", "--set", "duration=11 s").out == (
+        "variant,grade,increase_ms,rpm,pings_rpm,load_rpm\n"
+    )

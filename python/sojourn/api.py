@@ -201,7 +201,7 @@ class Scenario:
         [7, 8]
         """
         wanted = Wanted(bin_s if series else None, probes, packets, transfers, delays)
-        # What it was called before the last release.
+        # The old name of the option.
         world = options.pop("backend", world)
         chosen = choose(world, options, wanted.keep)
         source = self._source_with(runs=runs, seed=seed)

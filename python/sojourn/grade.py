@@ -124,10 +124,17 @@ def _idle_ms(result: "Measured", names: Sequence[str]) -> float | None:
     """Return the mean round-trip time of the pings where nothing else is sent."""
     resolved = {key: value for key, value in result.scenario.items() if key not in ("change", "phase")}
     own = [group for group in resolved["group"] if group["name"] in names]
-    idle = _native.load_json(json.dumps({**resolved, "group": own}))
+    # What links become while the run goes on is of the path; what groups become is of the load.
+    changes = [_without_groups(change) for change in result.scenario.get("change", [])]
+    changes = [change for change in changes if len(change) > 1]
+    idle = _native.load_json(json.dumps({**resolved, "group": own, **({"change": changes} if changes else {})}))
     (run,) = idle.run([idle.seed], 1, (None, False, False, False, False), None)
     groups = json.loads(run.record())["groups"]
     return _mean([groups[name]["rtt_ms"]["mean"] for name in names])
+
+
+def _without_groups(change: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in change.items() if key != "group"}
 
 
 def _rpm(run: Mapping[str, Any], flows: Mapping[str, int]) -> float | None:

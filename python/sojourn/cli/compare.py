@@ -108,6 +108,9 @@ def compare(  # noqa: PLR0913 (one for each option)
     from sojourn import comparison
     from sojourn.variants import variants, with_pings
 
+    elsewhere = {"--kernel": kernel, "--page": page, "--plot": plot, "--out": out}
+    if grade:
+        _check_beside("--grade", elsewhere)
     _check_targets(page, plot, out, force=force)
     scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
     made = variants(
@@ -117,9 +120,7 @@ def compare(  # noqa: PLR0913 (one for each option)
         made = {name: with_pings(one) for name, one in made.items()}
     _check_metrics(split(metrics), [group for group, _ in scenario.groups.items()])
     if lines is not None:
-        _check_lines(
-            {"--kernel": kernel, "--page": page, "--plot": plot, "--out": out, "--metric": metrics, "--grade": grade}
-        )
+        _check_beside("--lines", {**elsewhere, "--metric": metrics, "--grade": grade})
         _compare_on_lines(made, lines, runs or 1, purpose, jobs, "json" if as_json else form)
         return
     with progress(scenario.name) as update:
@@ -130,11 +131,11 @@ def compare(  # noqa: PLR0913 (one for each option)
     _print(found, split(metrics) or None, "json" if as_json else form, graded=grade)
 
 
-def _check_lines(beside: Mapping[str, object]) -> None:
-    """Refuse what a comparison on many lines does not have."""
+def _check_beside(what: str, beside: Mapping[str, object]) -> None:
+    """Refuse options that another one does not go with."""
     for option, value in beside.items():
         if value:
-            raise input_error(f"{option} does not go with --lines", key=option, allowed="one of the two")
+            raise input_error(f"{option} does not go with {what}", key=option, allowed="one of the two")
 
 
 def _compare_on_lines(
@@ -167,7 +168,8 @@ def _print(found: "Comparison", metrics: list[str] | None, form: str, *, graded:
         if form == "json":
             render.print_json(rows)
         else:
-            render.print_csv(list(rows[0]), [list(row.values()) for row in rows])
+            names = ["variant", "grade", *(column.metric for column in grade.COLUMNS)]
+            render.print_csv(names, [list(row.values()) for row in rows])
         return
     if graded:
         (render.print_markdown if form == "markdown" else render.print_grid)(found.grade_grid())
