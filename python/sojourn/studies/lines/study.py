@@ -18,8 +18,6 @@ Row = tuple[dict[str, Any], str, str, Number]
 _CALLS, _BACKUPS = ("call", "call-down"), "backups"
 _METRICS = ("voip_mos", "voip_delay_ms_p99", "share", "bottleneck_utilization")
 _ALL = "all"
-_GATEWAY = 0.9
-"""Of the line's rate, as the study's base has it."""
 _KINDS = {"fibre": "fibre", "cable": "cable", "vdsl": "DSL", "adsl": "DSL"}
 
 
@@ -55,6 +53,4 @@ def _judged(groups: Mapping[str, Mapping[str, Any]], part: float) -> dict[str, f
 def _parts(plan: "Plan") -> dict[str, float]:
     """Return for each remedy the rate of the bottleneck over that of the line: of the gateway, where there is one."""
     points = map(plan.point, range(plan.points))
-    return {
-        point.coordinates["remedy"]: float(point.changes.get("access.gateway", _GATEWAY)) or 1.0 for point in points
-    }
+    return {point.coordinates["remedy"]: float(point.changes["access.gateway"]) or 1.0 for point in points}
