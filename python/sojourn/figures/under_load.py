@@ -1,4 +1,4 @@
-"""A path under load in both directions, as flent draws it: throughput down and up, round-trip times of pings."""
+"""A path under load in both directions, as flent draws it: throughput each way, round-trip times of pings."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -20,8 +20,8 @@ def under_load(result: "Measured", run: int = 0) -> Figure:
     pings = [group.name for group in result.scenario.group if group.traffic.kind == "ping"]
     load = [group for group in result.scenario.group if group.name not in pings]
     ways = {
-        "download [Mbit/s]": [group.name for group in load if group.direction == "reverse"],
-        "upload [Mbit/s]": [group.name for group in load if group.direction == "forward"],
+        "return link [Mbit/s]": [group.name for group in load if group.direction == "reverse"],
+        "bottleneck [Mbit/s]": [group.name for group in load if group.direction == "forward"],
     }
     drawn = {title: groups for title, groups in ways.items() if groups}
     with styled():
