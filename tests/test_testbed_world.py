@@ -190,16 +190,25 @@ def test_small_queues_keep_a_window_out_of_its_own_host(virtual: str, qdisc: str
 
 @pytest.mark.testbed
 def test_without_probes_lost_tails_wait_for_the_timer(virtual: str) -> None:
-    def timeouts(tail_probe: bool) -> int:
+    """Ten packets come at once to a queue with room for seven beside the one on the wire: the last two are lost."""
+
+    def completion_ms(tail_probe: bool, **how: str) -> float:
         tcp = {
             **TCP,
             "transport": {"preset": "linux", "tail_probe": tail_probe},
-            "traffic": {"kind": "transfers", "size": "5 packets", "interval": "500 ms"},
+            "traffic": {"kind": "bulk", "size": "14480 B"},
+            "flows": 10,
+            "start": [f"{number} s" for number in range(10)],
         }
-        given = scenario(duration="60 s", group=[tcp], bottleneck={**link("droptail"), "loss": 0.2})
-        return int(given.run(world="linux", kernel=virtual).runs[0].groups.tcp.timeouts)
+        given = scenario(duration="10 s", group=[tcp], bottleneck=link("droptail", limit="7 packets"))
+        seen = given.run(**how).runs[0].groups.tcp
+        assert seen.retransmissions == 2 * 10, how
+        return float(seen.fct_ms.p50)
 
-    assert timeouts(tail_probe=True) < timeouts(tail_probe=False)
+    probed, waited = (completion_ms(tail_probe, world="linux", kernel=virtual) for tail_probe in (True, False))
+    assert probed < 0.7 * waited
+    # The kernel's timers wait for its next tick, of 10 ms.
+    assert [probed, waited] == pytest.approx([completion_ms(True), completion_ms(False)], abs=20)
 
 
 @pytest.mark.testbed
