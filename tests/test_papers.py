@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from tests.conftest import Command
 
 from sojourn.papers.__main__ import publish
+from sojourn.study.counts import Counts
 from sojourn.study.find import find, find_folder
 from sojourn.study.kept import read_items, write_item
 from sojourn.study.lab import Lab
@@ -165,7 +166,7 @@ def test_the_page_of_a_study_leads_with_what_was_found(tmp_path: Path) -> None:
     page = page_of(tmp_path, small_findings())
     assert "One &amp; only" in page
     assert "a &lt;setting&gt;" in page
-    assert "1 of 2 checks agree. 1 further value is shown without a verdict." in page
+    assert "1 of 2 claims hold. 1 further value is shown without a verdict." in page
     assert "sojourn paper small --out DIR" in page
     assert page.count("It holds.") == 1
     assert "Found." in page
@@ -188,8 +189,26 @@ def test_the_short_page_is_published_with_its_pictures(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "![Some bars](small/bars.png)" in text
     assert (tmp_path / "docs" / "small" / "bars.png").is_file()
-    assert "| b | 1 | 2 | | no | Open. |" in text
-    assert "**1 of 2 checks agree. 1 further value is shown without a verdict.**" in text
+    assert "**1 of 2 claims hold. 1 further value is shown without a verdict.**" in text
+    assert "- The reason is open. (1 check)" in text
+    assert "[All claims, item by item](small-claims.md)" in text
+    claims = (tmp_path / "docs" / "small-claims.md").read_text(encoding="utf-8")
+    assert "| b | 1 | 2 | | no | Open. |" in claims
+    assert "[What was found](small.md)" in claims
+
+
+def test_readings_of_a_claim_are_counted_once() -> None:
+    def check(claim: str, of: str, *, agrees: bool | None, own: bool = False) -> Check:
+        return Check(claim, "", "", agrees, "Open.", of=of, own=own)
+
+    checks = [
+        check("a, 6 ms", "a", agrees=False),
+        check("a, 50 ms", "a", agrees=True),
+        check("b", "b", agrees=False),
+        check("ours", "ours", agrees=True, own=True),
+        check("seen", "seen", agrees=None),
+    ]
+    assert Counts.of(checks) == Counts(claims=2, held=1, several=1, everywhere=0, own=1, own_held=1, shown=1)
 
 
 def test_checks_keep_their_columns_in_markdown() -> None:

@@ -754,8 +754,8 @@ def test_a_changed_study_is_about_the_readers_question(command: Command, tmp_pat
     asked = ("--set", "group.background.control=nice", "--set", "duration=5 s")
     assert command("paper", study, *asked, "--out", str(out)).code == 0
     changed = "group.background.control = nice, duration = 5 s"
-    page = (out / "summary.md").read_text(encoding="utf-8")
-    assert f"3 runs; changed: {changed}.*" in page
+    page, claims = ((out / name).read_text(encoding="utf-8") for name in ("summary.md", "claims.md"))
+    assert f"3 runs; changed: {changed}.*" in claims
     assert '--set "group.background.control=nice"' in page
     assert "takes the priority away" not in page
     assert "The setting was changed." in page

@@ -283,6 +283,9 @@ def _repeat(
     from sojourn.study.repeat import chosen_items, repeat
 
     items = chosen_items(study, names)
+    for item in () if names else study.items:
+        if item.by_name:
+            render.print_note(f"{item.name} takes long and is left out: name it to repeat it")
     with progress(study.name) as update:
         done = repeat(study, items, folder, jobs or usable_processors(), update, render.print_note)
     write_beside(done.page)

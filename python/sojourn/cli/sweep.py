@@ -2,6 +2,8 @@
 
 import math
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +15,32 @@ from sojourn.processors import usable_processors
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error
 
+if TYPE_CHECKING:
+    from sojourn.sweeps import Dataset, Plan
+
 # Above this a sweep asks first.
 _MAX_RUNS = 100_000
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
+
+
+def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that runs a sweep file."""
+    options = (
+        click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Folder of the dataset."),
+        click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]"),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Dask scheduler to use instead, or local:N to start N processes. tls:// takes keys from Dask's "
+            "settings; who answers at tcp:// is trusted with running code here.",
+        ),
+        click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP),
+        click.option("--keep-old", is_flag=True, help="Keep results of another engine, base scenario or trace."),
+        click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MAX_RUNS:,} runs."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 @click.command(
@@ -28,18 +53,8 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 )
 @click.argument("file", type=click.Path())
 @plugin_options
-@click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Folder of the dataset.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
-@click.option(
-    "--cluster",
-    metavar="ADDRESS",
-    help="Dask scheduler to use instead, or local:N to start N processes. tls:// takes keys from Dask's settings; who "
-    "answers at tcp:// is trusted with running code here.",
-)
-@click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
-@click.option("--keep-old", is_flag=True, help="Keep results of another engine, base scenario or trace.")
+@sweep_options
 @json_option
-@click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MAX_RUNS:,} runs.")
 def sweep(
     file: str,
     out: str,
@@ -55,10 +70,27 @@ def sweep(
 
     A sweep that was interrupted goes on where it was when the same command is given again.
     """
-    from sojourn.sweeps import Dataset, Plan
-    from sojourn.sweeps.local import Status, batch_size, estimate_s, run_local
+    from sojourn.sweeps import Plan
 
     plan = Plan.load(file, root=root)
+    dataset = run_plan(plan, file, out, jobs, cluster, keep_old=keep_old, yes=yes)
+    failed = dataset.failures()
+    if as_json:
+        render.print_json({"folder": out, "points": plan.points, "runs": plan.runs, "failed": failed})
+    else:
+        click.echo(f"{plan.runs} runs at {plan.points} points: {out}; `sojourn open {out}` shows them")
+    if failed:
+        click.echo(f"{failed} of them failed: see the column `error`", err=True)
+    print_alike(dataset)
+
+
+def run_plan(
+    plan: "Plan", file: str, out: str, jobs: int | None, cluster: str | None, *, keep_old: bool, yes: bool
+) -> "Dataset":
+    """Run what a dataset lacks of a plan, with progress, and return it."""
+    from sojourn.sweeps import Dataset
+    from sojourn.sweeps.local import Status, batch_size, estimate_s, run_local
+
     used = jobs or usable_processors()
     if plan.runs > _MAX_RUNS and not yes:
         needed = duration_text(estimate_s(plan) / used)
@@ -82,14 +114,7 @@ def sweep(
             from sojourn.sweeps.cluster import run_cluster
 
             run_cluster(plan, dataset, cluster, report)
-    failed = dataset.failures()
-    if as_json:
-        render.print_json({"folder": out, "points": plan.points, "runs": plan.runs, "failed": failed})
-    else:
-        click.echo(f"{plan.runs} runs at {plan.points} points: {out}; `sojourn open {out}` shows them")
-    if failed:
-        click.echo(f"{failed} of them failed: see the column `error`", err=True)
-    print_alike(dataset)
+    return dataset
 
 
 def duration_text(seconds: float) -> str:

@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 from sojourn.papers.links import linked
-from sojourn.study.short import SHORT
+from sojourn.study.short import CLAIMS, SHORT
 
 _IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
 
 
 def publish(study: str, results: Path, docs: Path) -> Path:
-    """Copy the summary that `sojourn paper` wrote, and the pictures that it shows; return the page."""
+    """Copy the summary that `sojourn paper` wrote, the pictures that it shows, and its claims; return the page."""
     pictures = docs / study
     pictures.mkdir(parents=True, exist_ok=True)
 
@@ -24,9 +24,13 @@ def publish(study: str, results: Path, docs: Path) -> Path:
         shutil.copyfile(source, pictures / source.name)
         return f"![{image[1]}]({study}/{source.name})"
 
-    page = docs / f"{study}.md"
-    page.write_text(_IMAGE.sub(moved, (results / SHORT).read_text(encoding="utf-8")), encoding="utf-8")
-    return page
+    names = {SHORT: f"{study}.md", CLAIMS: f"{study}-{CLAIMS}"}
+    for source, target in names.items():
+        text = _IMAGE.sub(moved, (results / source).read_text(encoding="utf-8"))
+        for one, other in names.items():
+            text = text.replace(f"]({one})", f"]({other})")
+        (docs / target).write_text(text, encoding="utf-8")
+    return docs / names[SHORT]
 
 
 def renew_links(*pages: Path) -> None:
@@ -37,6 +41,6 @@ def renew_links(*pages: Path) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--links":
-        renew_links(*sorted(Path(sys.argv[2]).glob("*.md")))
+        renew_links(*(page for page in sorted(Path(sys.argv[2]).glob("*.md")) if not page.stem.endswith("-claims")))
     else:
         renew_links(publish(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])))

@@ -16,7 +16,7 @@ from sojourn.study.words import fill
 KEYS = (
     *("name", "text", "each", "paper", "says", "why", "note", "parts", "main"),
     *("sweep", "metric", "group", "where", "steps", "measured"),
-    *("relation", "than", "value", "range", "tolerance", "along", "order", "which", "surely", "often"),
+    *("relation", "than", "value", "range", "tolerance", "along", "order", "which", "surely", "often", "own", "of"),
 )
 OPEN = "Open."
 _MAX_NAMED = 6
@@ -27,14 +27,17 @@ _FEW = 4
 Axes = Mapping[str, Mapping[str, Any]]
 
 
-def checks(tables: Mapping[str, Any], means: Means, axes: Axes) -> Iterator[Check]:
-    """Yield what became of a claim: one check, or one for each value of the axes that it has for `each`."""
+def checks(tables: Mapping[str, Any], means: Means, axes: Axes, readings: Sequence[str] = ()) -> Iterator[Check]:
+    """Yield what became of a claim: one check, or one for each value of the axes that it has for `each`.
+
+    Those that differ in axes of `readings` alone are readings of one claim.
+    """
     for key in tables:
         if key not in KEYS:
             raise unknown_name(f"{tables.get('name', 'a claim')}: no key of a claim is called", key, KEYS)
     for at in _each(tables, means):
         parts = [_Part.of({**tables, **part}, at, means, axes) for part in tables.get("parts", [{}])]
-        yield _check(tables, at, parts, axes)
+        yield _check(tables, at, parts, axes, readings)
 
 
 def _each(tables: Mapping[str, Any], means: Means) -> list[At]:
@@ -129,12 +132,14 @@ def _for_place(given: Any, at: At) -> Any:
     return _for_place(found[0], at)
 
 
-def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes) -> Check:
+def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes, readings: Sequence[str]) -> Check:
     judged = [one for part in parts for one in part.judged]
     wrong = [one.at for one in judged if not one.holds]
     agrees = None if not judged else all(part.agrees for part in parts)
     try:
-        text = fill(str(tables["text"]), {axis: _shown(value) for axis, value in at.items()})
+        words = {axis: _shown(value) for axis, value in at.items()}
+        text = fill(str(tables["text"]), words)
+        of = without_readings(str(tables.get("of", tables["text"])), words, readings)
     except KeyError as error:
         raise unknown_name(f"{shown(tables['text'])}: `each` has no axis", error.args[0], list(at)) from None
     measured = "; ".join(dict.fromkeys(part.measured(axes) for part in parts))
@@ -143,9 +148,10 @@ def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes
     papers = dict.fromkeys(part.paper for part in parts if part.paper)
     margins = [one.margin for one in judged]
     margin = min(margins, key=lambda one: -math.inf if math.isnan(one) else one) if margins else math.nan
+    source = "; ".join(papers) or str(tables.get("says", ""))
     return Check(
         claim=text,
-        paper="; ".join(papers) or str(tables.get("says", "")),
+        paper=source,
         measured=measured,
         agrees=agrees,
         note=_reason(tables, wrong, at) if agrees is False else str(tables.get("note", "")),
@@ -155,7 +161,18 @@ def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes
         points=len(judged),
         margin=float(f"{margin:.6g}") if math.isfinite(margin) else None,
         main=bool(tables.get("main")),
+        own=bool(tables.get("own", not source)),
+        of=of,
     )
+
+
+def without_readings(text: str, at: Mapping[str, Any], readings: Sequence[str]) -> str:
+    """Return what a claim is called whose readings are counted once: its text without their places.
+
+    >>> without_readings("{queue}, {reading}: the share", {"queue": "RED", "reading": "SACK"}, ["reading"])
+    'RED, *: the share'
+    """
+    return fill(text, {name: "*" if name in readings else value for name, value in at.items()})
 
 
 def _places(judged: Sequence[Judged]) -> list[Judged]:

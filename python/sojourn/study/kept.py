@@ -103,6 +103,7 @@ _is_check = _is_of(
     points=_is_count,
     margin=lambda value: value is None or (isinstance(value, int | float) and not isinstance(value, bool)),
     main=lambda value: isinstance(value, bool),
+    own=lambda value: isinstance(value, bool),
 )
 _DOCUMENT: dict[str, Callable[[Any], bool]] = {
     "study": _is_text,

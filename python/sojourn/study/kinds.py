@@ -157,6 +157,8 @@ _PART: dict[str, Rule] = {
     "why": _REASONS,
     "note": _TEXT,
     "main": _FLAG,
+    "own": _FLAG,
+    "of": _LINE,
     "relation": _LINE,
     "than": _PLACE,
     "value": _numbers,
@@ -206,6 +208,8 @@ _ITEM: dict[str, Rule] = {
     "shown": _each(_CLAIM),
     "figure": _each(_keys({**_PANEL, "panels": _each(_keys(_PANEL), _MAX_PANELS)})),
     "needs_kernel": _FLAG,
+    "by_name": _FLAG,
+    "again": _keys({"items": _each(_LINE), "sweeps": _named(_LINE)}),
 }
 _AXIS: dict[str, Rule] = {
     "values": _one("a list or a table", lambda value: isinstance(value, list | Mapping)),
@@ -238,6 +242,7 @@ _STUDY = _keys(
         "source": _TEXT,
         "metrics": _each(_LINE),
         "pictures": _each(_LINE),
+        "readings": _each(_LINE),
         "answer": _each(_SENTENCE),
         "defaults": _TABLE,
         "sets": _TABLE,

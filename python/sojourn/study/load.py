@@ -34,11 +34,11 @@ from sojourn.sweeps.plan import Plan
 CODE, DATA = "study.py", "data"
 KEYS = (
     *("name", "title", "source", "base", "seeds", "metrics", "pictures", "finding", "answer", "defaults"),
-    *("sets", "units", "axes", "sweep", "item", "beside"),
+    *("sets", "units", "axes", "sweep", "item", "beside", "readings"),
 )
 ITEM_KEYS = (
     *("name", "title", "defaults", "setting", "sweeps", "found", "text", "claim", "shown", "figure"),
-    "needs_kernel",
+    *("needs_kernel", "by_name", "again"),
 )
 SHOWN = {"relation": "shown"}
 _SET = "@"
@@ -127,6 +127,7 @@ class StudyFolder:
                 functools.partial(self._find, one),
                 bool(one.get("needs_kernel")),
                 functools.partial(self._laboratory, one),
+                bool(one.get("by_name")),
             )
             for one in self.tables["item"]
         ]
@@ -219,24 +220,42 @@ class StudyFolder:
     def claims(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the claims of an item, then what it only shows, with what study and item say for all of them."""
         shown = [{**one, **SHOWN} for one in self._completed(item, "shown", claims.KEYS)]
-        return [*self._completed(item, "claim", claims.KEYS), *shown]
+        found = [*self._completed(item, "claim", claims.KEYS), *shown]
+        return [*({"of": f"{item['name']}: {one['text']}", **one} for one in found), *self._again(item)]
+
+    def _again(self, item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the claims of other items with other sweeps in place of theirs: a further reading of each."""
+        said = item.get("again", {})
+        for one in self.tables["item"]:
+            if one["name"] in said.get("items", []):
+                for claim in self.claims(one):
+                    relations = {part.get("relation", claim.get("relation")) for part in claim.get("parts", [{}])}
+                    if not relations <= {None, "shown"}:
+                        kept = {key: value for key, value in claim.items() if key not in {"name", "main"}}
+                        yield {**_with_sweeps(kept, said.get("sweeps", {})), "text": f"{one['name']}: {claim['text']}"}
 
     def figures(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the figures of an item in the same way."""
         return self._completed(item, "figure", drawings.KEYS)
 
     def _completed(self, item: Mapping[str, Any], kind: str, keys: Sequence[str]) -> list[dict[str, Any]]:
-        defaults = {**self.tables.get("defaults", {}), **item.get("defaults", {})}
+        defaults = self._defaults(item)
         return [{**{key: defaults[key] for key in defaults if key in keys}, **one} for one in item.get(kind, [])]
+
+    def _defaults(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what study and item say for all claims and figures of the item."""
+        return {**self.tables.get("defaults", {}), **item.get("defaults", {})}
 
     def checks(self, item: Mapping[str, Any], means: Means) -> Iterator[Check]:
         """Yield what became of an item's claims: those of the table, then those of `study.py`."""
+        readings = self.tables.get("readings", [])
         for tables in self.claims(item):
             with _told(f"the claim {shown(tables['text'])}"):
-                yield from list(claims.checks(tables, means, self.axes))
+                yield from list(claims.checks(tables, means, self.axes, readings))
         for mark, function in marked(self.module, "claim"):
             if mark.names[0] == item["name"]:
-                yield from _judged(mark.settings, function(means))
+                of = f"{item['name']}: {mark.settings['text']}"
+                yield from _judged({"of": of, **self._defaults(item), **mark.settings}, function(means), readings)
 
     def _find(self, item: Mapping[str, Any], lab: Lab) -> Findings:
         names = self.sweeps_of(item)
@@ -317,7 +336,7 @@ class StudyFolder:
         last = next((place for place, one in enumerate(answers) if not {"when", "unless"} & set(one)), len(answers))
         said = [chosen([one], everything) for one in answers]
         main = [check for check in everything if check.main]
-        if main:
+        if main and any(said):
             held, points = (sum(getattr(check, part) for check in main) for part in ("held", "points"))
             said.insert(last, f"That holds at {_of(held, points)} that test it.")
         return "\n\n".join(filter(None, said))
@@ -374,7 +393,7 @@ def _of(held: int, points: int) -> str:
     return f"all {points} points" if held == points else f"{held} of {points} points"
 
 
-def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome]) -> Iterator[Check]:
+def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome], readings: Sequence[str]) -> Iterator[Check]:
     """Yield the checks of a function of study.py."""
     for outcome in [given] if isinstance(given, Outcome) else given:
         held, points = outcome.points or (int(bool(outcome.holds)), int(outcome.holds is not None))
@@ -390,7 +409,19 @@ def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome]) -> Iter
             held=held,
             points=points,
             margin=outcome.margin,
+            own=said.get("own", not (outcome.paper or said["paper"])),
+            of=claims.without_readings(said["of"], outcome.at, readings),
         )
+
+
+def _with_sweeps(tables: Any, names: Mapping[str, str]) -> Any:
+    """Return the tables of a claim where sweeps have other names."""
+    if isinstance(tables, dict):
+        return {
+            key: names.get(value, value) if key == "sweep" and isinstance(value, str) else _with_sweeps(value, names)
+            for key, value in tables.items()
+        }
+    return [_with_sweeps(value, names) for value in tables] if isinstance(tables, list) else tables
 
 
 def _with_sets(tables: Any, sets: Mapping[str, Any]) -> Any:

@@ -56,10 +56,20 @@ def measure(name: str, of: str | Sequence[str] = ()) -> Callable[[Function], Fun
 
 
 def claim(
-    item: str, text: str, *, paper: str = "", why: str = "", name: str | None = None, tolerance: str = ""
+    item: str,
+    text: str,
+    *,
+    paper: str = "",
+    why: str = "",
+    name: str | None = None,
+    tolerance: str = "",
+    **more: Any,
 ) -> Callable[[Function], Function]:
-    """Mark a function that is given the `Means` and returns an `Outcome` or several; `why` is for one that fails."""
-    said = {"text": text, "paper": paper, "why": why, "name": name, "tolerance": tolerance}
+    """Mark a function that is given the `Means` and returns an `Outcome` or several.
+
+    `why` is for one that fails; `of` and `own` are as in a claim of a table.
+    """
+    said = {**more, "text": text, "paper": paper, "why": why, "name": name, "tolerance": tolerance}
     return _marked(Mark("claim", (item,), said))
 
 

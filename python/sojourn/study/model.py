@@ -37,6 +37,10 @@ class Check:
     """The smallest margin of all points, in the unit of the comparison; below zero where it does not hold."""
     main: bool = False
     """Whether it is a test of what the study is about."""
+    own: bool = False
+    """Whether it is an expectation of the study's own, which no source states."""
+    of: str = ""
+    """The claim that it is a reading of: checks of one study with the same name here are counted once."""
 
     def __post_init__(self) -> None:
         """Refuse a disagreement that says nothing: every one has its reason, or says that it is open."""
@@ -88,6 +92,8 @@ class Item:
     """Whether the study goes on without it where there is no Linux kernel to run it on."""
     laboratory: "Callable[[], Mapping[str, Sequence[Link]]]" = dict
     """Returns what opens scenarios of each of its figures in the laboratory, by the figure's name."""
+    by_name: bool = False
+    """Whether it is repeated only where it is asked for by its name: it takes long."""
 
 
 @dataclass(frozen=True)
@@ -104,3 +110,7 @@ class Study:
     """The figures, by item and name, that stand for the study where there is no room for all."""
     headline: "Callable[[dict[str, Findings]], str] | None" = None
     """The finding in one sentence without a full stop, as the title of its page; empty where it is the study's."""
+
+    def command(self, items: Sequence[str] = ()) -> str:
+        """Return what repeats it, or some of its items."""
+        return " ".join(["sojourn paper", self.name, *items, "--out DIR"])

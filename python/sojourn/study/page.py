@@ -7,8 +7,9 @@ from sojourn import _native, pages
 from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile
 from sojourn.pages.laboratory import Link
 from sojourn.study import model
+from sojourn.study.counts import Counts
 from sojourn.study.model import Check, Findings, Item, Study
-from sojourn.study.short import sentence, verdict
+from sojourn.study.short import verdict
 
 _MAX_IN_LEAD = 10
 _TONES = {True: "yes", False: "no", None: ""}
@@ -25,7 +26,10 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
     items = [item for item in study.items if item.name in findings]
     everything = [(item, check) for item in items for check in findings[item.name].checks]
     checks = [check for _, check in everything]
+    counted = Counts.of(checks)
     summary = "" if study.summary is None else study.summary(dict(findings))
+    if len(items) == 1 < len(study.items):
+        summary = findings[items[0].name].verdict
     headline = "" if study.headline is None else study.headline(dict(findings))
     leading = _leading(everything)
     shown = _chosen(study, findings)
@@ -34,7 +38,7 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
     if len(checks) > len(leading):
         rows = [[Cell(item.title), *_row(check)] for item, check in everything]
         table = _without_empty(Table(("Item", *_CHECKS), rows, f"All checks of {study.name}"))
-        folds.insert(0, Fold(f"All {len(checks)} checks", [sentence(checks)], tables=[table]))
+        folds.insert(0, Fold(f"All {len(checks)} checks", [counted.sentence()], tables=[table]))
     return Page(
         title=headline or study.title,
         kicker=f"{_sentence(f'{study.source}: {study.title}' if headline else study.source)} "
@@ -49,9 +53,9 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
         table=_without_empty(Table(_CHECKS[:-1], [_row(check)[:-1] for _, check in leading], "Main claims"))
         if leading
         else None,
-        notes=[sentence(checks)] if checks else [],
+        notes=[counted.sentence()] if checks else [],
         folds=folds,
-        command=f"sojourn paper {study.name} --out DIR",
+        command=study.command([item.name for item in items] if len(items) < len(study.items) else ()),
     )
 
 
@@ -100,17 +104,19 @@ def _leading(everything: Sequence[tuple[Item, Check]]) -> list[tuple[Item, Check
 
 
 def _tiles(checks: Sequence[Check]) -> list[Tile]:
-    judged = [check for check in checks if check.agrees is not None]
-    if not judged:
-        return []
-    main = [check for check in judged if check.main]
+    counted = Counts.of(checks)
+    main = [check for check in checks if check.main and check.agrees is not None]
     found = []
     if main:
         held, points = sum(map(_held, main)), sum(max(check.points, 1) for check in main)
         found.append(Tile(f"{held} of {points}", "points at which the finding holds"))
-    found.append(Tile(f"{sum(bool(check.agrees) for check in judged)} of {len(judged)}", "checks without exception"))
-    shown = len(checks) - len(judged)
-    return [*found, Tile(str(shown), "further values, shown without a verdict")] if shown else found
+    if counted.claims:
+        found.append(Tile(f"{counted.held} of {counted.claims}", "claims of the source hold"))
+    if counted.own:
+        found.append(Tile(f"{counted.own_held} of {counted.own}", "expectations of the study's own hold"))
+    if found and counted.shown:
+        found.append(Tile(str(counted.shown), "further values, shown without a verdict"))
+    return found
 
 
 def _chosen(study: Study, findings: Mapping[str, Findings]) -> list[tuple[str, str]]:

@@ -33,12 +33,12 @@ class Repeated:
 
 
 def chosen_items(study: Study, names: Sequence[str]) -> list[Item]:
-    """Return items by name, all of them without names; raises InputError where there is none of a name."""
+    """Return items by name; without names all but those that take long. Raises InputError for an unknown name."""
     known = {item.name: item for item in study.items}
     for name in names:
         if name not in known:
             raise unknown_name(f"{study.name} has no item", name, list(known))
-    return [known[name] for name in names] if names else list(study.items)
+    return [known[name] for name in names] if names else [item for item in study.items if not item.by_name]
 
 
 def repeat(
@@ -90,7 +90,7 @@ def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int)
     """
     check_writable(folder.parent if not folder.exists() else folder, str(folder))
     made = study.study()
-    chosen = [item.name for item in chosen_items(made, names)]
+    chosen = [item.name for item in chosen_items(made, names or [item.name for item in made.items])]
     workers = min(jobs, len(chosen), _MAX_WORKERS)
     if workers > 1:
         with children.pool(workers) as pool:

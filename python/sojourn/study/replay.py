@@ -19,7 +19,7 @@ Row = dict[str, Any]
 def rows(study: StudyFolder, means: Means, only: str | None = None) -> list[Row]:
     """Return what became of every claim of a study, item by item; of one item where `only` names it.
 
-    Items of a kernel that means are lacking for are left out.
+    Items of a kernel, and those that take long, are left out where means are lacking.
     """
     absent = left_out(study, means)
     items = [item for item in study.tables["item"] if only in {None, item["name"]} and item["name"] not in absent]
@@ -27,11 +27,11 @@ def rows(study: StudyFolder, means: Means, only: str | None = None) -> list[Row]
 
 
 def left_out(study: StudyFolder, means: Means) -> list[str]:
-    """Return the items that need a kernel and whose means were not kept: whoever kept the others had none."""
+    """Return the items that need a kernel or take long, and whose means were not kept with those of the others."""
     return [
         item["name"]
         for item in study.tables["item"]
-        if item.get("needs_kernel") and not set(study.sweeps_of(item)) <= set(means.sweeps)
+        if (item.get("needs_kernel") or item.get("by_name")) and not set(study.sweeps_of(item)) <= set(means.sweeps)
     ]
 
 
@@ -60,7 +60,7 @@ def keep(study: StudyFolder, folder: Path) -> Path:
     """Keep the means of a repetition beside the study, and the verdicts that they give; return the file of these."""
     made = folder / "means"
     there = [name for name in study.kept if (made / f"{name}.parquet").is_file()]
-    needed = [item for item in study.tables["item"] if not item.get("needs_kernel")]
+    needed = [item for item in study.tables["item"] if not (item.get("needs_kernel") or item.get("by_name"))]
     missing = sorted({name for item in needed for name in study.sweeps_of(item)} - set(there))
     if missing:
         message = f"lacks the means of {', '.join(missing)}; run all items of the study first"

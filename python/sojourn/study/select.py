@@ -104,6 +104,8 @@ class Step:
     beside: Callable[[Number, Number], Number] | None = None
     """Compares each number with the one elsewhere."""
     each: Callable[..., Number] | None = None
+    spread: Callable[[float], float] = abs
+    """How far a result moves where the numbers that it is made of move by their own size, each by itself."""
 
 
 def _same(unit: Unit) -> Unit:
@@ -124,6 +126,18 @@ def _times(unit: Unit) -> Unit:
 
 def _pure(unit: Unit) -> Unit:
     return Unit("", 1.0, 4, unit.label)
+
+
+def _of_two(result: float) -> float:
+    return math.sqrt(2) * abs(result)
+
+
+def _of_a_change(percent: float) -> float:
+    return math.sqrt(2) * abs(100 + percent)
+
+
+def _of_a_variation(coefficient: float) -> float:
+    return max(abs(coefficient), 1.0)
 
 
 def _over(one: float, other: float) -> float:
@@ -169,15 +183,15 @@ def _by_run(compare: Callable[[float, float], float]) -> Callable[[Number, Numbe
 STEPS: dict[str, Step] = {
     "mean": Step(_same, across=statistics.fmean),
     "deviation": Step(_points, across=_deviation),
-    "variation": Step(_pure, across=_variation),
+    "variation": Step(_pure, across=_variation, spread=_of_a_variation),
     "max": Step(_same, across=max),
     "min": Step(_same, across=min),
     "most": Step(_same, across=lambda values: max(values, key=abs)),
     "range": Step(_points, across=lambda values: max(values) - min(values)),
     "max/min": Step(_times, across=lambda values: _over(max(values), min(values))),
-    "ratio": Step(_times, beside=_ratio),
-    "times less": Step(_times, beside=lambda one, other: _ratio(other, one)),
-    "change": Step(_percent, beside=_change),
+    "ratio": Step(_times, beside=_ratio, spread=_of_two),
+    "times less": Step(_times, beside=lambda one, other: _ratio(other, one), spread=_of_two),
+    "change": Step(_percent, beside=_change, spread=_of_a_change),
     "difference": Step(_points, beside=_difference),
     "ratio by run": Step(_times, beside=_by_run(_over)),
     "change by run": Step(_percent, beside=_by_run(lambda one, other: 100 * (_over(one, other) - 1))),

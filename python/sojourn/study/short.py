@@ -4,52 +4,97 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sojourn.store import whole_file
+from sojourn.study.claims import OPEN
+from sojourn.study.counts import Counts
 from sojourn.study.model import Check, Findings, Item, Study
 
 SHORT = "summary.md"
-
-
-def sentence(checks: Sequence[Check]) -> str:
-    """Return the same as a sentence.
-
-    >>> sentence([Check("a", "1", "1", True), Check("b", "1", "2", False, "Open."), Check("c", "1", "2", None)])
-    '1 of 2 checks agree. 1 further value is shown without a verdict.'
-    """
-    judged = [check for check in checks if check.agrees is not None]
-    shown = len(checks) - len(judged)
-    text = f"{sum(bool(check.agrees) for check in judged)} of {len(judged)} checks agree."
-    if not shown:
-        return text
-    return f"{text} {shown} further {'value is' if shown == 1 else 'values are'} shown without a verdict."
+"""What a reader wants: what was found, its pictures, how many claims hold and why others do not."""
+CLAIMS = "claims.md"
+"""Every claim, item by item."""
+_MAX_REASONS = 5
 
 
 def write_short(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Path:
-    """Write the summary, some pictures and the checks as Markdown, for the pages of docs/papers."""
-    command = f"sojourn paper {study.name} --out DIR"
-    parts = [
-        f"# {study.title}",
-        f"<!-- Written by `{command}` and `python -m sojourn.papers {study.name} DIR docs/papers`. Do not edit. -->",
-        f"{study.source}. Repeated with `{command}`, whose page has all figures and data.",
-    ]
-    if study.summary is not None:
-        parts.append(study.summary(dict(findings)))
-    everything = [check for found in findings.values() for check in found.checks]
-    parts.append(f"**{sentence(everything)}** Numbers are means over runs and their standard deviation.")
-    for item in study.items:
-        if item.name in findings:
-            parts += _short_item(
-                item, findings[item.name], [name for place, name in study.pictures if place == item.name]
-            )
+    """Write the summary and the page of all claims as Markdown, for the pages of docs/papers; return the summary."""
+    there = [item for item in study.items if item.name in findings]
+    with whole_file(folder / CLAIMS) as path:
+        path.write_text(_joined(_claims(study, there, findings)), encoding="utf-8")
     target = folder / SHORT
     with whole_file(target) as path:
-        path.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+        path.write_text(_joined(_summary(study, there, findings)), encoding="utf-8")
     return target
 
 
-def _short_item(item: Item, found: Findings, pictures: Sequence[str]) -> list[str]:
-    images = [f"![{found.captions[name]}]({item.name}/{name}.png)" for name in pictures if name in found.captions]
-    table = [markdown_checks(found.checks)] if found.checks else []
-    return [f"## {item.title}", f"*{item.setting}.*", found.verdict, *images, found.text, *table]
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _written_by(study: Study) -> str:
+    published = f"python -m sojourn.papers {study.name} DIR docs/papers"
+    return f"<!-- Written by `{study.command()}` and `{published}`. Do not edit. -->"
+
+
+def _summary(study: Study, items: Sequence[Item], findings: Mapping[str, Findings]) -> list[str]:
+    checks = [check for item in items for check in findings[item.name].checks]
+    parts = [
+        f"# {study.title}",
+        _written_by(study),
+        f"{study.source}. Repeated with `{study.command()}`, whose page has all figures and data.",
+    ]
+    if study.summary is not None:
+        parts.append(study.summary(dict(findings)))
+    parts.append(f"**{Counts.of(checks).sentence()}** [All claims, item by item]({CLAIMS}).")
+    for item in items:
+        found = findings[item.name]
+        names = [name for place, name in study.pictures if place == item.name and name in found.captions]
+        images = [f"![{found.captions[name]}]({item.name}/{name}.png)" for name in names]
+        if found.verdict or images:
+            parts += [f"## {item.title}", found.verdict, *images]
+    if reasons := _reasons(checks):
+        parts += ["## What does not hold, and why", "\n".join(f"- {one}" for one in reasons)]
+    return parts
+
+
+def _reasons(checks: Sequence[Check]) -> list[str]:
+    """Return why claims do not hold, the reason of most claims first.
+
+    >>> _reasons([Check("a", "", "", False, "It is."), Check("b", "", "", False, "It is."), Check("c", "", "", True)])
+    ['It is. (2 checks)']
+    """
+    found: dict[str, int] = {}
+    for check in checks:
+        if check.agrees is False:
+            found[check.note] = found.get(check.note, 0) + 1
+    ordered = sorted(found.items(), key=lambda one: -one[1])
+    said = [
+        f"{'The reason is open.' if note == OPEN else note} ({_checks(number)})"
+        for note, number in ordered[:_MAX_REASONS]
+    ]
+    if rest := ordered[_MAX_REASONS:]:
+        number = sum(number for _, number in rest)
+        said.append(f"{len(rest)} further reasons, of {_checks(number)}, stand beside [the claims]({CLAIMS}).")
+    return said
+
+
+def _checks(number: int) -> str:
+    return "1 check" if number == 1 else f"{number} checks"
+
+
+def _claims(study: Study, items: Sequence[Item], findings: Mapping[str, Findings]) -> list[str]:
+    checks = [check for item in items for check in findings[item.name].checks]
+    parts = [
+        f"# All claims: {study.title}",
+        _written_by(study),
+        f"{Counts.of(checks).sentence()} Numbers are means over runs and their standard deviation.",
+        f"[What was found]({SHORT}). As a dataset: `verdicts.parquet` in the study's folder.",
+    ]
+    for item in items:
+        found = findings[item.name]
+        table = markdown_checks(found.checks) if found.checks else ""
+        setting = f"*{item.setting}.*" if item.setting else ""
+        parts += [f"## {item.title}", setting, found.text, f"{Counts.of(found.checks).sentence()}", table]
+    return parts
 
 
 def verdict(check: Check) -> str:

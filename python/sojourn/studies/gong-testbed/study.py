@@ -273,6 +273,7 @@ def pairs(means: Means) -> dict[str, list[Pair]]:
     "worlds",
     "{queue}: simulation and kernel agree",
     paper="the kernel",
+    own=True,
     tolerance="share within 8 points, delay within 25 % or 5 ms",
 )
 def agreement(means: Means) -> Iterator[Outcome]:
@@ -292,7 +293,7 @@ def agreement(means: Means) -> Iterator[Outcome]:
         )
 
 
-@claim("worlds", "all disciplines together: cells in which simulation and kernel agree", name="all")
+@claim("worlds", "all disciplines together: cells in which simulation and kernel agree", name="all", own=True)
 def together(means: Means) -> Outcome:
     """Count the cells of the whole study."""
     own = [one for some in pairs(means).values() for one in some]

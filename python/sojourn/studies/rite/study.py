@@ -563,6 +563,7 @@ _INTERVAL = (
     "sensitivity",
     "{discipline} has no parameter beside its target",
     paper="claimed by the authors of the disciplines",
+    own=True,
     why=_INTERVAL,
     tolerance="no constant counts at a third of the places or more",
 )
@@ -590,7 +591,7 @@ def parameterless(means: Means) -> Iterator[Outcome]:
 _HALF = 50
 
 
-@claim("aggressive", "what a mark must leave for half of the link, beside {first}", paper="an open question")
+@claim("aggressive", "what a mark must leave for half of the link, beside {first}", paper="an open question", own=True)
 def needed(means: Means) -> Iterator[Outcome]:
     """Return the part of the window, between those simulated, at which the share first reaches half."""
     for first in _SENDERS[:2]:
