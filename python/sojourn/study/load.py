@@ -263,9 +263,9 @@ class StudyFolder:
         self._name_plug_ins(found, names, lambda sweep: lab.plug_ins.get(sweep, ()))
         return found
 
-    def found_in_kept(self, item: Mapping[str, Any]) -> Findings:
+    def found_in_kept(self, item: Mapping[str, Any], means: Means) -> Findings:
         """Return what an item finds in the means that the folder keeps."""
-        found = self.findings(item, self.replayed())
+        found = self.findings(item, means)
         self._name_plug_ins(found, self.sweeps_of(item), self._planned_plug_ins)
         return found
 

@@ -12,6 +12,7 @@ from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
 from sojourn.study.lab import Lab
 from sojourn.study.load import StudyFolder
+from sojourn.study.means import Means
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.page import write_page
 from sojourn.study.short import write_short
@@ -96,8 +97,9 @@ def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int)
         with children.pool(workers) as pool:
             list(pool.map(_draw_kept, repeated(study.folder), chosen, repeated(folder)))
     else:
+        means = study.replayed()
         for name in chosen:
-            _write_kept(study, made, name, folder)
+            _write_kept(study, made, means, name, folder)
     everything = read_items(folder, made)
     write_short(folder, made, everything)
     return write_page(folder, made, everything)
@@ -109,12 +111,12 @@ def _draw_kept(study: Path, name: str, folder: Path) -> None:
 
 
 @functools.cache
-def _replayed(folder: Path) -> tuple[StudyFolder, Study]:
+def _replayed(folder: Path) -> tuple[StudyFolder, Study, Means]:
     study = StudyFolder.load(folder)
-    return study, study.study()
+    return study, study.study(), study.replayed()
 
 
-def _write_kept(study: StudyFolder, made: Study, name: str, folder: Path) -> None:
+def _write_kept(study: StudyFolder, made: Study, means: Means, name: str, folder: Path) -> None:
     tables = next(one for one in study.tables["item"] if one["name"] == name)
     (item,) = chosen_items(made, [name])
-    write_item(folder, made, item, study.found_in_kept(tables))
+    write_item(folder, made, item, study.found_in_kept(tables, means))

@@ -20,6 +20,6 @@ def make(folder: Path, origin: Path | None = None) -> Path:
     check_writable(folder.parent, str(folder))
     folder.mkdir(parents=True, exist_ok=True)
     for file in [START / FILE] if origin is None else sorted(origin.iterdir()):
-        if file.is_file() and file.suffix in (".toml", ".py"):
+        if file.is_file() and file.suffix in (".toml", ".py", ".csv"):
             shutil.copyfile(file, folder / file.name)
     return folder / FILE
