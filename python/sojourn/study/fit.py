@@ -9,11 +9,12 @@ import itertools
 import math
 import os
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn.reading import input_error
+from sojourn.study.marks import Outcome
 from sojourn.study.means import At, Cell, Means, Reduced, check_complete, reduce
 from sojourn.study.numbers import Number
 from sojourn.study.printed import SWEEP, Printed, read_numbers
@@ -308,3 +309,65 @@ def settings_of(axes: Sequence[str], printed: Sequence[Printed]) -> list[str]:
             f"the table names every axis of the sweep; allowed: one or more axes without a column ({', '.join(axes)})"
         )
     return unknown
+
+
+# A fit as an item of a study: its means are small, and its checks come from them.
+
+Row = tuple[dict[str, Any], str, str, Number]
+"""Coordinates, group, metric and number, as a measure of a study yields them."""
+TOLERANCE = "5 % over all numbers (Bonferroni)"
+_PAPER, _AS_PRINTED, _BEST = "paper", "as printed", "best fit"
+_BOUND = "bound"
+
+
+def number_rows(found: Fit, as_printed: At) -> Iterator[Row]:
+    """Yield each printed number, and what was simulated for it under a setting and under the best one."""
+    known = next(one for one in found.settings if one.at == as_printed)
+    for place, printed in enumerate(found.printed):
+        yield {"setting": _PAPER, "number": printed.name}, "", "printed", Number(printed.value, printed.error, 1)
+        for name, setting in ((_AS_PRINTED, known), (_BEST, found.best)):
+            at = {"setting": name, "number": printed.name}
+            yield at, "", "printed", setting.numbers[place]
+            yield at, "", "off", Number(setting.z[place], 0.0, 1)
+
+
+def weight_rows(found: Fit) -> Iterator[Row]:
+    """Yield the weight of each value of each axis, and the bound of what chance explains."""
+    for axis, of in found.weights().items():
+        for value, part in of.items():
+            yield {"axis": axis, "value": str(value)}, "", "weight", Number(part, 0.0, 1)
+    yield {"axis": _BOUND, "value": "standard deviations"}, "", "weight", Number(found.bound, 0.0, 1)
+
+
+def explained(means: Means, name: str, why: str) -> Iterator[Outcome]:
+    """Yield at how many numbers each of the two settings holds; `why` is for those that it misses."""
+    bound = means.number(f"{name}-weights", "weight", axis=_BOUND).mean
+    for setting in (_AS_PRINTED, _BEST):
+        off = {cell.at["number"]: cell.number.mean for cell in means.cells(name, "off", setting=setting)}
+        missed = [number for number, z in off.items() if abs(z) > bound]
+        held = len(off) - len(missed)
+        measured = f"holds at {held} of {len(off)} points" + (f" (not {'; '.join(missed)})" if missed else "")
+        margin = bound - max(map(abs, off.values()))
+        yield Outcome(not missed, measured, (held, len(off)), margin, why, at={"setting": setting})
+
+
+def determined(means: Means, name: str) -> Iterator[Outcome]:
+    """Yield, without a verdict, the weight of each value of each axis."""
+    found: dict[str, list[tuple[float, str]]] = {}
+    for cell in means.cells(f"{name}-weights", "weight"):
+        found.setdefault(cell.at["axis"], []).append((cell.number.mean, cell.at["value"]))
+    for axis, parts in found.items():
+        if axis != _BOUND:
+            said = ", ".join(f"{value} {100 * part:.0f} %" for part, value in sorted(parts, reverse=True))
+            yield Outcome(None, said, at={"axis": axis})
+
+
+def each_number(means: Means, name: str) -> Iterator[Outcome]:
+    """Yield, without a verdict, each number as it was printed and under the two settings."""
+    for cell in means.cells(name, "printed", setting=_PAPER):
+        number = cell.at["number"]
+        said = []
+        for setting in (_AS_PRINTED, _BEST):
+            of, off = (means.number(name, metric, setting=setting, number=number).mean for metric in ("printed", "off"))
+            said.append(f"{setting} {of:.4g} ({off:+.1f})")
+        yield Outcome(None, ", ".join(said), paper=f"{cell.number.mean:g}", at={"number": number})

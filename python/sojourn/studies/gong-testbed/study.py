@@ -6,10 +6,12 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.data.rows import GROUP, GROUPS, POINT, SEED
 from sojourn.study import Means, Number, Outcome, changes, claim, figure, measure
+from sojourn.study import fit as fits
 from sojourn.study.means import by_run
 from sojourn.worlds.linux.plan.flows import moments
 
@@ -67,6 +69,9 @@ _PIE = {"update": "30 ms", "mean_packet": 1514}
 # Disciplines that have to be asked to mark.
 _ASKED_TO_MARK = ("CoDel", "PIE", "CHOKe")
 
+_BYTES = {"64 MiB": 2**26, "256 KiB": 2**18, "64 KiB": 2**16}
+_FIFO_MODEL_PERCENT = 10.0
+
 Row = tuple[dict[str, Any], str, str, Number]
 
 
@@ -104,6 +109,19 @@ def red(
     return {"bottleneck.queue": queue, "group": _groups(made, 1, start)}
 
 
+@changes("fifo-sim")
+def fifo(flows: str, limit_packets: int, receive_window: str, made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a FIFO of some length, and senders that a receive window bounds."""
+    groups = _groups(made, int(flows[0]), 1)
+    for group in groups[:2]:
+        group["start"] = _START
+        transport = group["transport"]
+        own = {"preset": transport} if isinstance(transport, str) else transport
+        group["transport"] = own | {"receive_window": f"{_BYTES[receive_window]} B"}
+    queue = {"kind": "droptail", "preset": "linux", "limit": f"{limit_packets} packets"}
+    return {"bottleneck.queue": queue, "group": groups}
+
+
 def _groups(made: Mapping[str, Any], flows: int, start: int) -> list[dict[str, Any]]:
     """Return both groups as they are on the kernel, and the ping, which there is always one."""
     control = made["group.background.control"]
@@ -137,6 +155,44 @@ def _queue_as_on_the_kernel(queue: Mapping[str, Any]) -> dict[str, Any]:
         packets = int(queue["limit"].removesuffix(" packets"))
         return {"kind": "sfq", "preset": "linux", "perfect": True, "depth": packets, "limit": f"{10 * packets} packets"}
     return {**queue, **_PIE} if queue["kind"] == "pie" else dict(queue)
+
+
+# How long the FIFO was.
+
+
+def _fit(plan: "Plan", dataset: "Dataset") -> fits.Fit:
+    numbers = fits.numbers_for(plan, Path(__file__).with_name("printed.csv"))
+    return fits.of_dataset(plan, dataset, numbers, _FIFO_MODEL_PERCENT)
+
+
+@measure("fifo", of="fifo-sim")
+def fifo_numbers(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
+    """Yield each number of the FIFO rows, as printed, with 1000 packets and by the best fit."""
+    yield from fits.number_rows(_fit(plan, dataset), {"limit_packets": 1000, "receive_window": "64 MiB"})
+
+
+@measure("fifo-weights", of="fifo-sim")
+def fifo_weights(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
+    """Yield the weight of each length and window."""
+    yield from fits.weight_rows(_fit(plan, dataset))
+
+
+@claim("fifo", "{setting}: numbers that are explained", own=True, tolerance=fits.TOLERANCE)
+def fifo_explained(means: Means) -> Iterator[Outcome]:
+    """Count the numbers that 1000 packets explain, and the best fit."""
+    yield from fits.explained(means, "fifo", "A FIFO of 1000 packets holds 24 s at this rate.")
+
+
+@claim("fifo", "weight of the values of {axis}")
+def fifo_determined(means: Means) -> Iterator[Outcome]:
+    """Show which lengths and windows the numbers allow."""
+    yield from fits.determined(means, "fifo")
+
+
+@claim("fifo", "{number}")
+def fifo_each(means: Means) -> Iterator[Outcome]:
+    """Show each number."""
+    yield from fits.each_number(means, "fifo")
 
 
 # What the runs of a cell found together; in a simulation the ping is a flow.

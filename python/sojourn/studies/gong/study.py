@@ -7,8 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.study import Means, Number, Outcome, changes, claim, figure, measure
-from sojourn.study.fit import ANY, Fit, numbers_for, of_dataset
+from sojourn.study import Means, Outcome, changes, claim, figure, measure
+from sojourn.study import fit as fits
+from sojourn.study.numbers import Number
 from sojourn.study.relations import closeness
 from sojourn.study.select import Selection
 
@@ -101,7 +102,8 @@ _OTHERS = ("NICE", "TCP-LP")
 def unprinted(queue: str, cycle_s: float | str, case: str, nice: str, ledbat: str) -> dict[str, Any] | None:
     """Return what the cases of the fit are; a setting is varied in the cases that it matters to."""
     cycles = case.endswith("%")
-    if (cycle_s == ANY) is cycles or (nice == ANY) is (case == "NICE") or (ledbat == ANY) is not (case in _OTHERS):
+    varied = ((cycle_s, cycles), (nice, case == "NICE"), (ledbat, case not in _OTHERS))
+    if any((value == fits.ANY) is matters for value, matters in varied):
         return None
     if (case == "fig2" and queue not in {"DropTail", "RED"}) or (case == "short" and queue != "DropTail"):
         return None
@@ -303,72 +305,41 @@ _AS_PRINTED = {
     "measured": "from 0 s",
 }
 """What the other items have."""
-_OFF = "standard deviations"
 
 
-def _fit(plan: "Plan", dataset: "Dataset") -> Fit:
-    return of_dataset(plan, dataset, numbers_for(plan, _PRINTED))
+def _fit(plan: "Plan", dataset: "Dataset") -> fits.Fit:
+    return fits.of_dataset(plan, dataset, fits.numbers_for(plan, _PRINTED))
 
 
 @measure("fit", of="unprinted")
-def fitted(plan: "Plan", dataset: "Dataset") -> Iterator[tuple[dict[str, Any], str, str, Number]]:
+def fitted(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
     """Yield each printed number, and what was simulated for it as the other items have it and by the best fit."""
-    found = _fit(plan, dataset)
-    as_printed = next(one for one in found.settings if one.at == _AS_PRINTED)
-    for place, printed in enumerate(found.printed):
-        yield {"setting": "paper", "number": printed.name}, "", "printed", Number(printed.value, printed.error, 1)
-        for name, setting in (("as printed", as_printed), ("best fit", found.best)):
-            at = {"setting": name, "number": printed.name}
-            yield at, "", "printed", setting.numbers[place]
-            yield at, "", "off", Number(setting.z[place], 0.0, 1)
+    yield from fits.number_rows(_fit(plan, dataset), _AS_PRINTED)
 
 
 @measure("fit-weights", of="unprinted")
-def weights(plan: "Plan", dataset: "Dataset") -> Iterator[tuple[dict[str, Any], str, str, Number]]:
-    """Yield the weight of each value of what is not printed, and the bound of what chance explains."""
-    found = _fit(plan, dataset)
-    for axis, of in found.weights().items():
-        for value, part in of.items():
-            yield {"axis": axis, "value": str(value)}, "", "weight", Number(part, 0.0, 1)
-    yield {"axis": "bound", "value": _OFF}, "", "weight", Number(found.bound, 0.0, 1)
+def weights(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
+    """Yield the weight of each value of what is not printed."""
+    yield from fits.weight_rows(_fit(plan, dataset))
 
 
-@claim("fit", "{setting}: numbers that are explained", own=True, tolerance="5 % over all numbers (Bonferroni)")
+@claim("fit", "{setting}: numbers that are explained", own=True, tolerance=fits.TOLERANCE)
 def explained(means: Means) -> Iterator[Outcome]:
     """Count the numbers that a setting explains."""
-    bound = means.number("fit-weights", "weight", axis="bound", value=_OFF).mean
-    for setting in ("as printed", "best fit"):
-        off = {cell.at["number"]: cell.number.mean for cell in means.cells("fit", "off", setting=setting)}
-        missed = [name for name, z in off.items() if abs(z) > bound]
-        measured = f"holds at {len(off) - len(missed)} of {len(off)} points (not {'; '.join(missed)})"
-        points = (len(off) - len(missed), len(off))
-        margin = bound - max(map(abs, off.values()))
-        why = "The settings that were tried do not have everything that the paper leaves open; see each number."
-        yield Outcome(not missed, measured, points, margin, why, at={"setting": setting})
+    why = "The settings that were tried do not have everything that the paper leaves open; see each number."
+    yield from fits.explained(means, "fit", why)
 
 
 @claim("fit", "weight of the values of {axis}")
 def determined(means: Means) -> Iterator[Outcome]:
     """Show what the numbers determine."""
-    cells = [cell for cell in means.cells("fit-weights", "weight") if cell.at["axis"] != "bound"]
-    for axis in dict.fromkeys(cell.at["axis"] for cell in cells):
-        parts = sorted(
-            ((cell.number.mean, cell.at["value"]) for cell in cells if cell.at["axis"] == axis), reverse=True
-        )
-        yield Outcome(None, ", ".join(f"{value} {100 * part:.0f} %" for part, value in parts), at={"axis": axis})
+    yield from fits.determined(means, "fit")
 
 
 @claim("fit", "{number}")
 def each_number(means: Means) -> Iterator[Outcome]:
     """Show each number as the paper has it, as the other items have it, and by the best fit."""
-    for cell in means.cells("fit", "printed", setting="paper"):
-        name = cell.at["number"]
-        said = []
-        for setting in ("as printed", "best fit"):
-            number = means.number("fit", "printed", setting=setting, number=name)
-            off = means.number("fit", "off", setting=setting, number=name).mean
-            said.append(f"{setting} {number.mean:.4g} ({off:+.1f})")
-        yield Outcome(None, ", ".join(said), paper=f"{cell.number.mean:g}", at={"number": name})
+    yield from fits.each_number(means, "fit")
 
 
 # Figures.
