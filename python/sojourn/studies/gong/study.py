@@ -360,9 +360,127 @@ def who_uses_the_link(means: Means) -> "Figure":
 
 
 @figure(
+    "fig4",
+    "as-fig4",
+    "As the paper draws Fig. 4: under AQMs all lose more than under DropTail, and TCP more than LEDBAT. "
+    "Packets dropped, in percent; up: all, right: TCP, left: LEDBAT",
+)
+def kiviat(means: Means) -> "Figure":
+    """Draw the drop rates of all packets, of TCP's and of LEDBAT's on three axes."""
+    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+
+    corners = [math.pi / 2, 11 * math.pi / 6, 7 * math.pi / 6]
+    kinds = (("bottleneck_drop_rate", None), ("drop_rate", "tcp"), ("drop_rate", "background"))
+    with styled():
+        drawing = Drawing(figsize=(PAGE_WIDTH_IN / 2, 3.4), layout="constrained")
+        axes = drawing.add_subplot(projection="polar")
+        for position, queue in enumerate((*_TAIL, *_AQMS)):
+            rates = [means.number("disciplines", *one, queue=queue, spread="50 ms").mean for one in kinds]
+            axes.plot([*corners, corners[0]], [*rates, rates[0]], color=family(position), label=queue)
+        axes.set_xlim(0, 2 * math.pi)
+        axes.set_xticks(corners, ["all", "TCP", "LEDBAT"])
+        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return drawing
+
+
+@figure(
+    "fig6",
+    "as-fig6",
+    "As the paper draws Fig. 6: capacity changes the queue in packets under CoDel alone, and TCP's share under no AQM. "
+    "Means over four buffers, RTT 50 ms; solid: mean queue, dashed: TCP's share; in the legend the largest standard "
+    "deviation over buffers of each",
+)
+def two_axes(means: Means) -> "Figure":
+    """Draw queue and share over capacity on two axes."""
+    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+
+    with styled():
+        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
+        left = drawing.subplots()
+        right = left.twinx()
+        for position, queue in enumerate(("RED", "SFQ", "CoDel")):
+            lines = [
+                Selection("capacity", metric, "tcp", {"queue": queue, "rtt_ms": 50}, [["mean", "packets"]]).cells(means)
+                for metric in ("bottleneck_queue_packets_mean", "share")
+            ]
+            spreads = [max(cell.number.sd for cell in line) for line in lines]
+            for axes, line, style in zip((left, right), lines, ("-", "--"), strict=True):
+                places = [cell.at["rate_mbps"] for cell in line]
+                label = f"{queue} ({spreads[0]:.1f} packets, {spreads[1]:.1f} %)" if axes is left else None
+                axes.plot(places, [cell.number.mean for cell in line], style, color=family(position), label=label)
+        left.set_xlabel("capacity [Mbit/s]")
+        left.set_ylabel("mean queue [packets]")
+        left.set_ylim(bottom=0)
+        right.set_ylabel("TCP's share [%]")
+        right.set_ylim(0, 102)
+        drawing.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return drawing
+
+
+@figure(
+    "fig7",
+    "fig7",
+    "The link fills as flows are on for longer. Grey: the underload regime, where no discipline keeps 95 % of the link "
+    "in use. Bars are 95 % intervals",
+)
+def regimes(means: Means) -> "Figure":
+    """Draw utilization over the duty cycle."""
+    return _over_duty_cycles(means, "bottleneck_utilization", "utilization [%]")
+
+
+@figure(
+    "fig8",
+    "fig8",
+    "Under AQMs TCP has about half of the link at every duty cycle, in both regimes. Grey: the underload regime of "
+    "Fig. 7. Bars are 95 % intervals",
+)
+def shares_in_regimes(means: Means) -> "Figure":
+    """Draw TCP's share over the duty cycle."""
+    return _over_duty_cycles(means, "share", "TCP's share [%]")
+
+
+_FULL_PERCENT = 95
+
+
+def _over_duty_cycles(means: Means, metric: str, title: str) -> "Figure":
+    from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, family, styled
+
+    with styled():
+        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
+        for axes, rtt_ms in zip(drawing.subplots(1, 2, sharey=True), (6, 50), strict=True):
+            used = means.cells("duty", "bottleneck_utilization", rtt_ms=rtt_ms)
+            idle = {cell.at["duty_percent"] for cell in used} - {
+                cell.at["duty_percent"] for cell in used if cell.number.mean >= _FULL_PERCENT
+            }
+            if idle:
+                axes.axvspan(0, max(idle), color=CAPACITY, zorder=0)
+            for position, queue in enumerate((*_TAIL, *_AQMS)):
+                line = means.cells("duty", metric, "tcp", rtt_ms=rtt_ms, queue=queue)
+                axes.errorbar(
+                    [cell.at["duty_percent"] for cell in line],
+                    [cell.number.mean for cell in line],
+                    yerr=[cell.number.half for cell in line],
+                    label=queue,
+                    color=family(position),
+                    marker="soDv^P"[position],
+                    markersize=3,
+                    elinewidth=0.6,
+                )
+            axes.set_xlim(0, 105)
+            axes.set_ylim(0, 102)
+            axes.set_xlabel("part of the time that a flow is on [%]")
+            axes.set_title(f"RTT {rtt_ms} ms")
+        drawing.axes[0].set_ylabel(title)
+        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    return drawing
+
+
+@figure(
     "fig5",
     "fig5",
-    "No control comes near the ideal (grey) under any AQM. Each line is a low-priority control under a discipline",
+    "LEDBAT lies at the priority of best effort (hatched) under every AQM; other controls keep a part of theirs, most "
+    "under fair queues, where NICE as its paper has it comes near the ideal (grey). Each line is a low-priority "
+    "control under a discipline",
 )
 def controls_and_disciplines(means: Means) -> "Figure":
     """Draw the queue's part of the buffer and TCP's share, joined, for each control and discipline."""
@@ -390,6 +508,9 @@ def controls_and_disciplines(means: Means) -> "Figure":
                     )
             # The paper's ideal: a short queue, and priorities as under DropTail.
             axes.fill_between([0, 1], [0, 0.9], [0.1, 1], color=CAPACITY, zorder=0, label="ideal")
+            axes.fill_between(
+                [0.9, 1.1], 0.5, 0.6, facecolor="none", edgecolor=INK, hatch="////", linewidth=0.3, zorder=0
+            )
             axes.set_xticks([0, 1], ["mean queue / buffer", "TCP's share"])
             axes.set_xlim(-0.2, 1.15)
             axes.set_ylim(0, 1.02)
