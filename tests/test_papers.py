@@ -56,7 +56,7 @@ def test_an_item_runs_with_few_seeds_and_is_not_run_again(lab: Lab) -> None:
     fig3 = next(item for item in GONG.items if item.name == "fig3")
     found = fig3.find(lab)
     assert {one.claim.split(":")[0] for one in found.checks} >= {"RED", "CHOKe", "CoDel", "DRR", "SFQ"}
-    assert set(found.figures) == set(found.captions) == {"fig3", "buffers"}
+    assert set(found.figures) == set(found.captions) == {"fig3", "as-fig3", "buffers"}
     part = next(lab.folder.glob("data/disciplines/runs/*.parquet"))
     before = part.stat().st_mtime_ns
     again = fig3.find(Lab(lab.folder, 1, overrides=QUICK))
