@@ -26,7 +26,7 @@ _SMALLEST_MIN_PACKETS = 5
 _SWEEPS = (
     *("motivating", "disciplines", "buffers", "tiny", "controls", "capacity", "duty", "short-cycles", "rtts"),
     *("flows", "fq-codel", "targets", "targets-tcp"),
-    *("capacity-fit", "duty-fit", "rtts-fit", "flows-fit"),
+    *("capacity-fit", "duty-fit", "rtts-fit", "flows-fit", "best-effort", "many", "arrivals"),
 )
 # They have buffers of their own in ns-2 (25,000 bytes; 40 packets), whatever the link's limit says.
 _OWN_BUFFER = ("DRR", "SFQ")
