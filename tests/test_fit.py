@@ -1,13 +1,18 @@
 """Settings that were not printed are found again from the numbers that were."""
 
+import contextlib
 import itertools
 import json
+import math
 import random
 import statistics
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sojourn
 from conftest import Command
@@ -15,7 +20,7 @@ from sojourn import _native
 from sojourn.study.fit import ANY, Fit, numbers_for, of_dataset, simulated, words
 from sojourn.study.means import Means, Reduced
 from sojourn.study.numbers import Number
-from sojourn.study.printed import Printed
+from sojourn.study.printed import Printed, read_numbers
 from sojourn.sweeps import Dataset, Plan
 from sojourn.sweeps.local import batch_size, run_local
 
@@ -140,6 +145,8 @@ def test_a_setting_may_matter_to_some_conditions_alone() -> None:
     [
         ("share,tcp,RED,59.1,0.05,kB,3\n", "unit: found 'kB'; allowed: '%'"),
         ("share,tcp,SFQ,59.1,0.05,%,3\n", "queue: found 'SFQ'; allowed: RED, DropTail"),
+        ("shaer,tcp,RED,59.1,0.05,,3\n", "no quantity is called 'shaer'; did you mean 'share'"),
+        ("share,tcp,RED,59.1\n", "line 2: 4 cells; allowed: 7"),
         ("share,tcp,RED,much,0.05,%,3\n", "value: found 'much'; allowed: a number"),
         ("share,tcp,RED,1,-1,%,3\n", "error: found '-1'; allowed: a number, 0 or more"),
         ("", "has no column 'quantity' or no row"),
@@ -178,3 +185,29 @@ def test_the_command_fits_and_goes_on(command: Command, tmp_path: Path) -> None:
     document = json.loads(command(*given, "--json").out)
     assert len(document["settings"]) == 2
     assert sum(one["weight"] for one in document["settings"]) == pytest.approx(1)
+
+
+NAMES = ["quantity", "value", "error", "queue", "steps", "runs", "share", "", "*"]
+CELLS = ["share", "RED", "RED|DropTail", "1", "0.5", "-1", "nan", "1e999", "\0", '"', "", "a,b"]
+STEPS = [
+    "change queue=RED",
+    "variation queue; mean queue",
+    "percent of 0",
+    "times less",
+    "mean",
+    "plus x",
+    "ratio queue",
+]
+
+
+@given(
+    st.one_of(st.just(NAMES[:5]), st.lists(st.sampled_from(NAMES), max_size=7)),
+    st.lists(st.lists(st.sampled_from([*CELLS, *STEPS]), max_size=7), max_size=4),
+)
+def test_any_table_is_read_or_refused(head: list[str], rows: list[list[str]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "printed.csv"
+        table.write_text("\n".join(map(",".join, [head, *rows])), encoding="utf-8")
+        with contextlib.suppress(_native.InputError):
+            found = read_numbers(table, {"queue": ["RED", "DropTail"]}, lambda one: one.selection().unit(Means()).name)
+            assert all(math.isfinite(one.value) and one.error >= 0 for one in found)

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sojourn.reading import input_error
+from sojourn.data import metrics
+from sojourn.reading import input_error, unknown_name
 from sojourn.study.marks import Outcome
 from sojourn.study.means import At, Cell, Means, Reduced, check_complete, reduce
 from sojourn.study.numbers import Number
@@ -186,8 +187,8 @@ def of_dataset(
 ) -> Fit:
     """Return the fit of a dataset's runs to printed numbers."""
     check_complete(plan, dataset)
-    metrics = list(dict.fromkeys(one.metric for one in printed))
-    means = Means({SWEEP: reduce(plan, dataset, metrics, by_run=metrics)})
+    wanted = list(dict.fromkeys(one.metric for one in printed))
+    means = Means({SWEEP: reduce(plan, dataset, wanted, by_run=wanted)})
     return Fit.of(printed, simulated(means, SWEEP, printed), model_percent)
 
 
@@ -205,6 +206,11 @@ def numbers_for(plan: "Plan", file: str | os.PathLike[str]) -> list[Printed]:
     """Read a table of printed numbers for a plan; raises InputError."""
     printed = read_numbers(file, axes_of(plan), lambda one: one.selection().unit(Means()).name)
     settings_of(plan.names, printed)
+    links = (f"{link}_{one.name}" for link in plan.links for one in metrics.LINK)
+    known = [*(one.name for one in (*metrics.GROUP, *metrics.RUN)), *links]
+    for one in printed:
+        if one.metric not in known:
+            raise unknown_name(f"{file}: {one.name}: no quantity is called", one.metric, known)
     return printed
 
 

@@ -58,28 +58,33 @@ def read_numbers(
     an axis of the sweep, whose values are `axes`; an empty cell says nothing about it. `unit` returns what a number is
     shown in.
     """
-    path = Path(file)
     try:
-        with path.open(encoding="utf-8", newline="") as opened:
-            rows = list(itertools.islice(csv.DictReader(opened), _MAX_NUMBERS + 1))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        with Path(file).open(encoding="utf-8-sig", newline="") as opened:
+            columns, *rows = itertools.islice(csv.reader(opened), _MAX_NUMBERS + 2)
+    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
         raise input_error(f"cannot be read as a table: {error}", file=str(file)) from None
-    columns = list(rows[0]) if rows else []
-    for needed in _NEEDED:
-        if needed not in columns:
-            raise input_error(
-                f"has no column {needed!r} or no row; allowed: {', '.join(_OWN)}, and axes of the sweep",
-                file=str(file),
-                key=needed,
-            )
-    for column in columns:
-        if column not in _OWN and column not in axes:
-            raise unknown_name(
-                f"{file}: neither a column of such a table nor an axis of the sweep is called", column, [*_OWN, *axes]
-            )
+    _check_columns(columns, axes, str(file), is_empty=not rows)
     if len(rows) > _MAX_NUMBERS:
         raise input_error(f"has more than {_MAX_NUMBERS:,} numbers", file=str(file))
-    return [_Row(str(file), number, row, axes).printed(unit) for number, row in enumerate(rows, 2)]
+    found = []
+    for line, row in enumerate(rows, 2):
+        if row and len(row) != len(columns):
+            raise input_error(f"line {line}: {len(row)} cells; allowed: {len(columns)}", file=str(file))
+        if row:
+            found.append(_Row(str(file), line, dict(zip(columns, row, strict=True)), axes).printed(unit))
+    return found
+
+
+def _check_columns(columns: Sequence[str], axes: Mapping[str, Sequence[Any]], file: str, *, is_empty: bool) -> None:
+    for needed in _NEEDED:
+        if needed not in columns or is_empty:
+            message = f"has no column {needed!r} or no row; allowed: {', '.join(_OWN)}, and axes of the sweep"
+            raise input_error(message, file=file, key=needed)
+    for column in columns:
+        if column not in _OWN and column not in axes:
+            raise unknown_name(f"{file}: neither such a table nor the sweep has a", column, [*_OWN, *axes])
+        if columns.count(column) > 1:
+            raise input_error(f"has {columns.count(column)} columns {column!r}; allowed: one", file=file, key=column)
 
 
 @dataclass(frozen=True)
