@@ -44,13 +44,19 @@ def _summary(study: Study, items: Sequence[Item], findings: Mapping[str, Finding
     ]
     if study.summary is not None:
         parts.append(study.summary(dict(findings)))
-    parts.append(f"**{Counts.of(checks).sentence()}** [All claims, item by item]({CLAIMS}).")
+    counted = Counts.of(checks)
+    parts.append(f"**{counted.sentence()}** [All claims, item by item]({CLAIMS}).")
+    beyond = []
     for item in items:
         found = findings[item.name]
         names = [name for place, name in study.pictures if place == item.name and name in found.captions]
         images = [f"![{found.captions[name]}]({item.name}/{name}.png)" for name in names]
-        if found.verdict or images:
+        if found.verdict and not images and counted.claims and not Counts.of(found.checks).claims:
+            beyond.append(f"- {found.verdict}")
+        elif found.verdict or images:
             parts += [f"## {item.title}", found.verdict, *images]
+    if beyond:
+        parts += ["## Beyond the source", "\n".join(beyond)]
     if reasons := _reasons(checks):
         parts += ["## What does not hold, and why", "\n".join(f"- {one}" for one in reasons)]
     return parts
