@@ -11,6 +11,7 @@ from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.numbers import Number
+from sojourn.worlds.linux.kernels.uml import Uml
 
 if TYPE_CHECKING:
     from sojourn.data.dataset import Dataset
@@ -132,3 +133,16 @@ def test_all_papers_leave_out_the_study_without_a_kernel(
     assert done.code == 0, done.err
     assert "gong-testbed: skipped: the kernel uml needs" in done.err
     assert (tmp_path / "other" / "index.html").is_file()
+
+
+def test_a_kernel_in_real_time_is_asked_for(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six runs of a minute, each with a few seconds for the start of a kernel."""
+    monkeypatch.setattr("sojourn.worlds.linux.kernels.choose", lambda _name: Uml())
+    items = {item.name: item for item in STUDY.study().items}
+    seconds = items["table4"].real_time_s()["table4-kernel"]
+    assert seconds == 6 * 63.0
+    assert items["fifo"].real_time_s() == {}
+    done = command("paper", "gong-testbed", "table4", "--out", tmp_path / "out")
+    assert done.code == 2
+    assert "gong-testbed: runs on a kernel take 6.3 min of real time; --yes starts them" in done.err
+    assert not (tmp_path / "out" / "data").exists()

@@ -9,9 +9,10 @@ import click
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
 from sojourn.cli.plugins import plugin_options
+from sojourn.cli.sweep import duration_text
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
-from sojourn.reading import unknown_name
+from sojourn.reading import input_error, unknown_name
 
 if TYPE_CHECKING:
     from sojourn.study.model import Study
@@ -23,6 +24,9 @@ _JOBS = click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Pr
 _SET = click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of every scenario of the study."
 )
+_YES = click.option("--yes", is_flag=True, help="Do not ask before runs on a kernel that take minutes of real time.")
+_MAX_REAL_TIME_S = 120
+"""Above this a study asks first."""
 _HELP_OUT = "Folder for figures, data and the page."
 
 
@@ -47,10 +51,11 @@ _HELP_OUT = "Folder for figures, data and the page."
 @click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run.")
 @click.option("--queue", metavar="NAME", help="Of rfc7928: only this queue discipline, beside droptail and fq_codel.")
 @_SET
+@_YES
 @_JOBS
 @json_option
 @plugin_options
-def paper(
+def paper(  # noqa: PLR0913 (one for each option)
     name: str | None,
     items: tuple[str, ...],
     out: str | None,
@@ -58,6 +63,7 @@ def paper(
     *,
     kept: bool,
     queue: str | None,
+    yes: bool,
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -85,7 +91,9 @@ def paper(
     from sojourn.worlds.linux.errors import NotInstalledError
 
     documents = []
-    for study in studies() if name == "all" else [_changed(name, queue, overrides)]:
+    chosen = list(studies()) if name == "all" else [_changed(name, queue, overrides)]
+    _ask_for_real_time(chosen, items, yes=yes)
+    for study in chosen:
         try:
             folder = _folder(out)
             done = _repeat(study, items, folder / study.name if name == "all" else folder, jobs, quiet=as_json)
@@ -142,6 +150,7 @@ def new(directory: str, origin: str | None) -> None:
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
 @_SET
 @click.option("--keep", is_flag=True, help="Keep means and verdicts in the study's folder, for `study check`.")
+@_YES
 @_JOBS
 @json_option
 @plugin_options
@@ -153,6 +162,7 @@ def run(
     jobs: int | None,
     *,
     keep: bool,
+    yes: bool,
     as_json: bool,
 ) -> None:
     """Run a study: its sweeps, figures and claims. The same as `sojourn paper`."""
@@ -163,6 +173,7 @@ def run(
         raise click.UsageError("--keep keeps what the study says; it does not go with --set.")
     folder = _folder(out)
     study = _changed(path, None, overrides)
+    _ask_for_real_time([study], items, yes=yes)
     done = _repeat(study, items, folder, jobs, quiet=as_json)
     kept = str(replay.keep(find_folder(path), folder)) if keep else None
     if as_json:
@@ -273,6 +284,22 @@ def _document(study: "Study", done: "Repeated") -> dict[str, Any]:
 
     items = {name: [asdict(check) for check in found.checks] for name, found in done.findings.items()}
     return {"name": study.name, "page": str(done.page), "items": items, "skipped": list(done.skipped)}
+
+
+def _ask_for_real_time(studies: "Sequence[Study]", names: tuple[str, ...], *, yes: bool) -> None:
+    """Raise InputError where runs on a kernel take long by the clock and nobody said yes."""
+    from sojourn.study.repeat import chosen_items
+
+    clock_s = 0.0
+    for study in studies:
+        items = chosen_items(study, names)
+        clock_s += sum({sweep: needed for item in items for sweep, needed in item.real_time_s().items()}.values())
+    if clock_s > _MAX_REAL_TIME_S and not yes:
+        message = (
+            f"{', '.join(study.name for study in studies)}: runs on a kernel take {duration_text(clock_s)} of real time; "
+            "--yes starts them, and `sojourn testbed build-kernel` makes a kernel that need not wait"
+        )
+        raise input_error(message, found=duration_text(clock_s), allowed="--yes")
 
 
 def _repeat(

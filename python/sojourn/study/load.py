@@ -30,6 +30,7 @@ from sojourn.study.sweeps import PLUGINS, sweep_tables
 from sojourn.study.units import Unit
 from sojourn.study.words import fill
 from sojourn.sweeps.plan import Plan
+from sojourn.worlds.registry import SIM
 
 CODE, DATA = "study.py", "data"
 KEYS = (
@@ -128,6 +129,7 @@ class StudyFolder:
                 bool(one.get("needs_kernel")),
                 functools.partial(self._laboratory, one),
                 bool(one.get("by_name")),
+                functools.partial(self._real_time_s, one),
             )
             for one in self.tables["item"]
         ]
@@ -160,6 +162,15 @@ class StudyFolder:
     def plans(self) -> dict[str, Plan]:
         """Return all sweeps, checked; raises InputError."""
         return {name: Plan.of(self.plan(name), name=name, folder=str(self.folder)) for name in self.tables["sweep"]}
+
+    def _real_time_s(self, item: Mapping[str, Any]) -> dict[str, float]:
+        """Return for how long the runs of each sweep of an item go on by the clock."""
+        found = {}
+        for name in self._sweeps_behind(self.sweeps_of(item)):
+            if self.tables["sweep"].get(name, {}).get("world", SIM) != SIM:
+                plan = Plan.of(self.plan(name), name=name, folder=str(self.folder))
+                found[name] = plan.runs * plan.chosen.real_time_s(plan.scenario(plan.point(0)))
+        return found
 
     def measured(self, lab: Lab, names: Sequence[str]) -> Means:
         """Return the means of some sweeps and measures, running what the lab's folder lacks of them."""

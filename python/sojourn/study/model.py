@@ -94,6 +94,8 @@ class Item:
     """Returns what opens scenarios of each of its figures in the laboratory, by the figure's name."""
     by_name: bool = False
     """Whether it is repeated only where it is asked for by its name: it takes long."""
+    real_time_s: "Callable[[], Mapping[str, float]]" = dict
+    """Returns for how long the runs of each of its sweeps go on by the clock, on a kernel without virtual time."""
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ class Chosen:
         """See World.estimate_s."""
         return self.world.estimate_s(scenario, self.options)
 
+    def real_time_s(self, scenario: "_native.Scenario") -> float:
+        """See World.real_time_s."""
+        return self.world.real_time_s(scenario, self.options)
+
     def steps(self, scenario: "_native.Scenario") -> list[str]:
         """See World.steps."""
         return self.world.steps(scenario, self.options)

@@ -84,6 +84,11 @@ class World(Protocol[O_contra]):
         """Return about how many seconds of a processor one run takes."""
         ...
 
+    def real_time_s(self, scenario: "_native.Scenario", options: O_contra) -> float:
+        """Return how long one run takes by the clock, whatever the machine; 0 where it only takes what it computes."""
+        del scenario, options
+        return 0.0
+
     def steps(self, scenario: "_native.Scenario", options: O_contra) -> list[str]:
         """Return the commands by which a run changes this machine meanwhile; most worlds change nothing."""
         del scenario, options

@@ -53,6 +53,10 @@ class Hosts(World[HostsOptions]):
         del options
         return scenario.duration_s
 
+    def real_time_s(self, scenario: _native.Scenario, options: HostsOptions) -> float:
+        """Return the time of a run."""
+        return self.estimate_s(scenario, options)
+
     def steps(self, scenario: _native.Scenario, options: HostsOptions) -> list[str]:
         """Return what is done to the interface that is shaped, and undone after the run."""
         from sojourn.worlds.hosts import world

@@ -56,6 +56,16 @@ class Linux(World[LinuxOptions]):
         del options
         return _RUN_S + sim.packets(scenario) * _PACKET_S
 
+    def real_time_s(self, scenario: _native.Scenario, options: LinuxOptions) -> float:
+        """Return how long the scenario lasts, unless the kernel has virtual time or is not there."""
+        from sojourn.worlds.linux.errors import NotInstalledError
+        from sojourn.worlds.linux.kernels import choose
+
+        try:
+            return 0.0 if choose(options.kernel).virtual_time else _RUN_S + scenario.duration_s
+        except NotInstalledError:
+            return 0.0
+
     def run(
         self,
         scenario: _native.Scenario,
