@@ -286,17 +286,18 @@ def _document(study: "Study", done: "Repeated") -> dict[str, Any]:
     return {"name": study.name, "page": str(done.page), "items": items, "skipped": list(done.skipped)}
 
 
-def _ask_for_real_time(studies: "Sequence[Study]", names: tuple[str, ...], *, yes: bool) -> None:
+def _ask_for_real_time(studies: "Sequence[Study]", items: tuple[str, ...], *, yes: bool) -> None:
     """Raise InputError where runs on a kernel take long by the clock and nobody said yes."""
     from sojourn.study.repeat import chosen_items
 
     clock_s = 0.0
     for study in studies:
-        items = chosen_items(study, names)
-        clock_s += sum({sweep: needed for item in items for sweep, needed in item.real_time_s().items()}.values())
+        chosen = chosen_items(study, items)
+        clock_s += sum({sweep: needed for item in chosen for sweep, needed in item.real_time_s().items()}.values())
     if clock_s > _MAX_REAL_TIME_S and not yes:
+        names = ", ".join(study.name for study in studies)
         message = (
-            f"{', '.join(study.name for study in studies)}: runs on a kernel take {duration_text(clock_s)} of real time; "
+            f"{names}: runs on a kernel take {duration_text(clock_s)} of real time; "
             "--yes starts them, and `sojourn testbed build-kernel` makes a kernel that need not wait"
         )
         raise input_error(message, found=duration_text(clock_s), allowed="--yes")
