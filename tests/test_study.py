@@ -776,3 +776,24 @@ def test_a_copied_study_draws_its_own_runs(command: Command, tmp_path: Path) -> 
     own, plain = ((tmp_path / folder / "fig2" / "fig2.svg").read_text() for folder in ("own", "plain"))
     assert ("5 nice flows" in own, "5 LEDBAT flows" in own) == (True, False)
     assert ("5 nice flows" in plain, "5 LEDBAT flows" in plain) == (False, True)
+
+
+def test_claims_are_tried_again_over_other_sweeps(tmp_path: Path) -> None:
+    """A claim and its second reading count once; an item that there is not is refused."""
+    (tmp_path / "study.toml").write_text(
+        'title = "t"\nsource = "s"\nmetrics = ["share"]\nbase = "motivating-red"\nseeds = 1\n'
+        '[sweep.one]\n[sweep.two]\nset = { "group.background.control.gain" = 0.5 }\n'
+        '[[item]]\nname = "a"\ndefaults = { sweep = "one", metric = "share", group = "tcp" }\n'
+        '[[item.claim]]\ntext = "half"\nrelation = "at least"\nvalue = 50\nsays = "half"\n'
+        '[[item.claim]]\ntext = "seen"\nrelation = "shown"\n'
+        '[[item]]\nname = "b"\nagain = { items = ["a"], sweeps = { one = "two" } }\n',
+        encoding="utf-8",
+    )
+    study = StudyFolder.load(tmp_path)
+    a, b = study.tables["item"]
+    (again,) = study.claims(b)
+    assert (again["text"], again["of"], again["sweep"]) == ("a: half", "a: half", "two")
+    assert [one["of"] for one in study.claims(a)] == ["a: half", "a: seen"]
+    b["again"]["items"] = ["c"]
+    with pytest.raises(InputError, match="again: the study has no item"):
+        study.claims(b)

@@ -230,20 +230,25 @@ class StudyFolder:
 
     def claims(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the claims of an item, then what it only shows, with what study and item say for all of them."""
+        return [*self._own_claims(item), *self._again(item)]
+
+    def _own_claims(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
         shown = [{**one, **SHOWN} for one in self._completed(item, "shown", claims.KEYS)]
         found = [*self._completed(item, "claim", claims.KEYS), *shown]
-        return [*({"of": f"{item['name']}: {one['text']}", **one} for one in found), *self._again(item)]
+        return [{"of": f"{item['name']}: {one['text']}", **one} for one in found]
 
     def _again(self, item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the claims of other items with other sweeps in place of theirs: a further reading of each."""
         said = item.get("again", {})
-        for one in self.tables["item"]:
-            if one["name"] in said.get("items", []):
-                for claim in self.claims(one):
-                    relations = {part.get("relation", claim.get("relation")) for part in claim.get("parts", [{}])}
-                    if not relations <= {None, "shown"}:
-                        kept = {key: value for key, value in claim.items() if key not in {"name", "main"}}
-                        yield {**_with_sweeps(kept, said.get("sweeps", {})), "text": f"{one['name']}: {claim['text']}"}
+        items = {one["name"]: one for one in self.tables["item"]}
+        for name in said.get("items", []):
+            if name not in items:
+                raise unknown_name(f"{item['name']}: again: the study has no item", name, list(items))
+            for claim in self._own_claims(items[name]):
+                relations = {part.get("relation", claim.get("relation")) for part in claim.get("parts", [{}])}
+                if not relations <= {None, "shown"}:
+                    kept = {key: value for key, value in claim.items() if key not in {"name", "main"}}
+                    yield {**_with_sweeps(kept, said.get("sweeps", {})), "text": f"{name}: {claim['text']}"}
 
     def figures(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the figures of an item in the same way."""
