@@ -190,9 +190,13 @@ def test_small_queues_keep_a_window_out_of_its_own_host(virtual: str, qdisc: str
 
 @pytest.mark.testbed
 def test_without_probes_lost_tails_wait_for_the_timer(virtual: str) -> None:
-    """Ten packets come at once to a queue with room for seven beside the one on the wire: the last two are lost."""
+    """Ten packets come at once to a queue with room for seven beside the one on the wire: the last two are lost.
 
-    def completion_ms(tail_probe: bool, **how: str) -> float:
+    Compared is when a flow first sends one of them again. What a kernel does after a probe varies with microseconds: in
+    some flows the other packet follows at once, in some it waits for the timer.
+    """
+
+    def resent_ms(tail_probe: bool, **how: str) -> list[float]:
         tcp = {
             **TCP,
             "transport": {"preset": "linux", "tail_probe": tail_probe},
@@ -201,14 +205,17 @@ def test_without_probes_lost_tails_wait_for_the_timer(virtual: str) -> None:
             "start": [f"{number} s" for number in range(10)],
         }
         given = scenario(duration="10 s", group=[tcp], bottleneck=link("droptail", limit="7 packets"))
-        seen = given.run(**how).runs[0].groups.tcp
-        assert seen.retransmissions == 2 * 10, how
-        return float(seen.fct_ms.p50)
+        times: dict[int, list[float]] = {}
+        for row in given.run(packets=True, **how).packets.to_pylist():
+            if row["event"] == "send" and row["size_bytes"] > 1000:
+                times.setdefault(row["index"], []).append(row["time_ns"] / 1e6)
+        return [sent[10] - sent[0] for sent in times.values()]
 
-    probed, waited = (completion_ms(tail_probe, world="linux", kernel=virtual) for tail_probe in (True, False))
-    assert probed < 0.7 * waited
-    # The kernel's timers wait for its next tick, of 10 ms.
-    assert [probed, waited] == pytest.approx([completion_ms(True), completion_ms(False)], abs=20)
+    real = {tail_probe: resent_ms(tail_probe, world="linux", kernel=virtual) for tail_probe in (True, False)}
+    assert max(real[True]) < 0.7 * min(real[False])
+    for tail_probe, times in real.items():
+        # The kernel's timers wait for its next tick, of 10 ms.
+        assert times == pytest.approx(resent_ms(tail_probe), abs=10)
 
 
 @pytest.mark.testbed
