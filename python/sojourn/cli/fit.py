@@ -8,6 +8,7 @@ from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.sweep import run_plan, sweep_options
+from sojourn.study.fit import MODEL_PERCENT
 
 if TYPE_CHECKING:
     from sojourn.study.fit import Fit
@@ -28,7 +29,7 @@ _MAX_ROWS = 10
 @click.option(
     "--model",
     type=click.FloatRange(min=0, max=100),
-    default=2.0,
+    default=MODEL_PERCENT,
     show_default=True,
     metavar="PERCENT",
     help="How far from a number another implementation of the same may lie.",

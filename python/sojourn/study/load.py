@@ -421,7 +421,7 @@ def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome], reading
             agrees=outcome.holds,
             note=why if outcome.holds is False else outcome.note,
             tolerance=outcome.tolerance or said["tolerance"],
-            name=said["name"] or "",
+            name=fill(said["name"] or "", outcome.at),
             held=held,
             points=points,
             margin=outcome.margin,

@@ -323,14 +323,14 @@ def weights(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
     yield from fits.weight_rows(_fit(plan, dataset))
 
 
-@claim("fit", "{setting}: numbers that are explained", own=True, tolerance=fits.TOLERANCE)
+@claim("fit", "{setting}: numbers that are explained", name="fit, {setting}", own=True, tolerance=fits.TOLERANCE)
 def explained(means: Means) -> Iterator[Outcome]:
     """Count the numbers that a setting explains."""
     why = "The settings that were tried do not have everything that the paper leaves open; see each number."
     yield from fits.explained(means, "fit", why)
 
 
-@claim("fit", "weight of the values of {axis}")
+@claim("fit", "weight of the values of {axis}", name="weight, {axis}")
 def determined(means: Means) -> Iterator[Outcome]:
     """Show what the numbers determine."""
     yield from fits.determined(means, "fit")

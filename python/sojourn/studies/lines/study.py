@@ -53,7 +53,7 @@ def worst(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
                 yield {"remedy": remedy, "line": line}, "", metric, Number(abs(value), 0.0, 1)
 
 
-@claim("worst", "{remedy}: the lines with the worst calls (MOS)")
+@claim("worst", "{remedy}: the lines with the worst calls (MOS)", name="worst, {remedy}")
 def worst_calls(means: Means) -> Iterator[Outcome]:
     """Name them."""
     yield from _named(means, "mos")
