@@ -3,7 +3,7 @@
 use crate::check::{Checker, Element, allowed, entry_origin, join, printable};
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, ChosenClass};
-use crate::format::{CLASS, Family, Form, QUEUES, Section};
+use crate::format::{Family, Form, Section};
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::value;
 use sojourn_core::registry::{Descriptor, Parameter, Params, Preset};
@@ -192,7 +192,7 @@ fn holds_none(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descrip
 }
 
 fn unknown(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descriptor, entry: &Entry, path: &str) {
-    let others: Vec<_> = owners(family, &entry.key).collect();
+    let others: Vec<_> = family.owners(&entry.key).collect();
     let mut names: Vec<_> = if family.choice { vec!["kind"] } else { Vec::new() };
     names.push("preset");
     names.extend(descriptor.parameters.iter().map(|parameter| parameter.name));
@@ -203,24 +203,6 @@ fn unknown(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descriptor
         (format!("a parameter of {}, which {} does not have", others.join(", "), descriptor.name), None)
     };
     reporter.error(entry.value.origin, path, Fault::near(found, meant), names.join(", "));
-}
-
-fn owners<'n>(family: &'n Family, parameter: &'n str) -> impl Iterator<Item = &'static str> + 'n {
-    family.members().filter(move |member| member.parameter(parameter).is_some()).map(|member| member.name)
-}
-
-/// What to say of a key that `section` does not have but one of its algorithms does.
-pub(crate) fn owner(section: &'static Section, key: &str) -> Option<String> {
-    let has = |member: &&'static Descriptor| member.class().is_some_and(|class| class.parameter(key).is_some());
-    let classful: Vec<_> = QUEUES.members().filter(has).map(|member| member.name).collect();
-    if std::ptr::eq(section, &CLASS) && !classful.is_empty() {
-        return Some(format!("a key for the classes of {} only", classful.join(", ")));
-    }
-    section.keys().find_map(|sibling| {
-        let Form::Algorithm(family) = &sibling.form else { return None };
-        let owner = owners(family, key).next()?;
-        Some(format!("a parameter of the {} {owner}, which belongs in the table `{}`", family.noun, sibling.name))
-    })
 }
 
 impl Family {

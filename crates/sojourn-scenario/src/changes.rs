@@ -6,7 +6,7 @@ use crate::fields::{Fields, Item};
 use crate::format::{Form, Part, SCENARIO, Section};
 use crate::node::{Data, Node, Origin, Table};
 use crate::stations::has_air;
-use crate::{GroupChange, Which, build, overrides, rules};
+use crate::{GroupChange, Which, derived, overrides, rules};
 use sojourn_core::Span;
 
 /// Most changes of a scenario, those that happen again counted each time.
@@ -168,7 +168,7 @@ impl Present {
         Some(GroupChange {
             group: index,
             control: control.map(|control| control.params.clone()),
-            rtt: keys.contains(&"rtt").then(|| build::rtts(&fields)),
+            rtt: keys.contains(&"rtt").then(|| derived::rtts(&fields)),
         })
     }
 

@@ -6,7 +6,7 @@ use crate::format::{Form, Key, Part, Presence, Section, Select, is_shared};
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::quantity::PACE;
 use crate::trace::Base;
-use crate::{algorithm, ready, source, trace, value};
+use crate::{ready, source, trace, value};
 use sojourn_core::registry::{FlowGroup, Kind};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
@@ -123,7 +123,7 @@ impl Checker<'_, '_> {
         let names: Vec<_> = also.iter().copied().chain(section.keys().map(|key| key.name)).collect();
         for entry in table.entries.iter().filter(|entry| !names.contains(&entry.key.as_str())) {
             let meant = self.reporter.nearest(&entry.key, &names);
-            let hint = if meant.is_none() { algorithm::owner(section, &entry.key) } else { None };
+            let hint = if meant.is_none() { section.owner(&entry.key) } else { None };
             let found = hint.unwrap_or_else(|| "an unknown key".to_owned());
             let path = join(path, &printable(&entry.key));
             self.reporter.error(entry_origin(entry), &path, Fault::near(found, meant), names.join(", "));

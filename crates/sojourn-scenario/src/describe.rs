@@ -1,17 +1,17 @@
 //! The checked values that describe a [`Scenario`]: the way back from it to text.
 
-use crate::build::rate_item;
 use crate::fields::{Chosen, Fields, Item};
 use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
 use crate::{
-    Change, Direction, Group, GroupChange, Hop, Jitter, Link, Moments, Pace, Phase, Place, Reach, Scenario, Shape,
-    Sizes, Station, Traffic, Which,
+    Capacity, Change, Direction, Group, GroupChange, Hop, Jitter, Link, Moments, Pace, Phase, Place, Reach, Scenario,
+    Shape, Sizes, Station, Traffic, Which,
 };
-use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
+use sojourn_core::{Rate, Span};
 use sojourn_media::cell::Quality;
 use sojourn_queue::{Dscp, Ecn};
+use std::sync::Arc;
 
 /// The values of a whole file.
 pub(crate) fn scenario(scenario: &Scenario) -> Fields {
@@ -175,8 +175,11 @@ fn direction(direction: Direction) -> Item {
 }
 
 fn link(link: &Link, mut fields: Fields) -> Fields {
-    if let Some((key, capacity)) = link.capacity.described() {
-        fields.put(key, capacity);
+    match &link.capacity {
+        Capacity::Fixed(rate) => fields.put("rate", rate_item(*rate)),
+        Capacity::Recorded(trace) => fields.put("trace", Item::Trace(Arc::clone(trace))),
+        // The medium says it.
+        Capacity::Shared(_) => {}
     }
     let parts = [
         ("framing", &link.framing),
@@ -550,4 +553,9 @@ fn sizes(sizes: &Sizes, section: &Section) -> Item {
 
 fn counts(counts: &Sizes, section: &Section) -> Item {
     distribution(counts, section, "objects", "count", integer)
+}
+
+/// A rate as a checked value.
+fn rate_item(rate: Rate) -> Item {
+    Item::Value(Value::Rate(rate))
 }

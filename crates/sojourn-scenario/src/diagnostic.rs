@@ -1,6 +1,6 @@
 //! What is wrong with a scenario, and where.
 
-use crate::node::Origin;
+use crate::origin::Origin;
 use std::fmt;
 
 /// How bad a problem is.

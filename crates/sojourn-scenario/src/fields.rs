@@ -1,7 +1,7 @@
 //! A table of the file after checking: a typed value, or nothing, for each key of its section.
 
 use crate::Trace;
-use crate::format::Section;
+use crate::format::form::Section;
 use crate::node::Origin;
 use sojourn_core::registry::{Class, FlowGroup, Members, Params, Value};
 use sojourn_core::{Rate, Span};
@@ -158,7 +158,7 @@ impl Fields {
     }
 
     /// Keys and values, in the order of the section.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static crate::format::Key, Option<&Slot>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static crate::format::form::Key, Option<&Slot>)> {
         self.section.keys().zip(self.slots.iter().map(Option::as_ref))
     }
 

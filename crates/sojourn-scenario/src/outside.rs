@@ -2,7 +2,7 @@
 //! descriptor says, so that checking, defaults, the schema and the canonical text need to know no more of it.
 
 use crate::fields::{Fields, Item, Slot};
-use crate::format::{Form, Key, Presence, Section, TRAFFIC};
+use crate::format::form::{Form, Key, Presence, Section};
 use crate::node::Origin;
 use sojourn_core::plugin::{Added, NameTaken};
 use sojourn_core::registry::{Descriptor, Parameter, Params, Value};
@@ -15,15 +15,8 @@ pub(crate) const SECTIONS: Option<fn() -> Vec<&'static Section>> = Some(sections
 
 static ADDED: Added<Section> = Added::new(&[]);
 
-/// Lets scenarios name a kind of traffic. One that was added under the same name before gives way to it.
-/// `sojourn_traffic::custom::add` is what adds one that also does something.
-///
-/// # Errors
-/// [`NameTaken`] where a built-in kind has the name.
-pub fn add_traffic(descriptor: &'static Descriptor) -> Result<(), NameTaken> {
-    if TRAFFIC.kinds.iter().any(|kind| kind.name == descriptor.name) {
-        return Err(NameTaken);
-    }
+/// Adds the kind that `descriptor` describes.
+pub(crate) fn add(descriptor: &'static Descriptor) -> Result<(), NameTaken> {
     ADDED.add(descriptor, Box::new(section(descriptor)))
 }
 

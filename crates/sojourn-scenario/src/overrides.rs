@@ -222,7 +222,7 @@ impl Level {
             Level::Section(section) | Level::Part(section) => {
                 section.key(name).ok_or_else(|| refusal(section.keys().map(|key| key.name).collect()))
             }
-            Level::Family(family) if family.nested.is_some() && !family.has_parameter(name) => {
+            Level::Family(family) if family.nested.is_some() && family.owners(name).next().is_none() => {
                 family.nested_key(name).ok_or_else(|| refusal(family.nested_keys().map(|key| key.name).collect()))
             }
             Level::Select(_) | Level::Family(_) => {

@@ -7,6 +7,7 @@ mod links;
 mod media;
 mod memory;
 mod phases;
+mod report;
 mod size;
 mod traffic;
 mod ways;
@@ -41,14 +42,6 @@ pub(crate) fn changed(link: &Fields, path: &str, scenario: &Fields, reporter: &m
 /// Checks the group at `path` that a change has made of number `index` of the groups `before`.
 pub(crate) fn retuned(before: &[Fields], index: usize, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     groups::retuned(before, index, group, path, reporter);
-}
-
-/// The dotted key of the table `fields` in the list `list`.
-fn element_path(list: &str, index: usize, fields: &Fields) -> String {
-    match fields.text("name") {
-        Some(name) => format!("{list}.{name}"),
-        None => format!("{list}.{index}"),
-    }
 }
 
 fn times(scenario: &Fields, reporter: &mut Reporter<'_>) {

@@ -2,9 +2,11 @@
 
 use super::sizes::{COUNTS, SIZES};
 use super::{Form, Key, LONGEST, MOMENT, Presence, Section, Select};
+use crate::outside;
 use crate::traffic::{CODEC_NAMES, MAX_RUNGS};
 use sojourn_core::Span;
-use sojourn_core::registry::Kind;
+use sojourn_core::plugin::NameTaken;
+use sojourn_core::registry::{Descriptor, Kind};
 
 /// Kinds of traffic that do not respond to congestion, and so have no control.
 pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "ping", "train", "voip", "padding", "adaptive-padding"];
@@ -24,9 +26,21 @@ pub(crate) static TRAFFIC: Select = Select {
         &PADDING,
         &ADAPTIVE_PADDING,
     ],
-    added: crate::outside::SECTIONS,
+    added: outside::SECTIONS,
     short: None,
 };
+
+/// Lets scenarios name a kind of traffic. One that was added under the same name before gives way to it.
+/// `sojourn_traffic::custom::add` is what adds one that also does something.
+///
+/// # Errors
+/// [`NameTaken`] where a built-in kind has the name.
+pub fn add_traffic(descriptor: &'static Descriptor) -> Result<(), NameTaken> {
+    if TRAFFIC.kinds.iter().any(|kind| kind.name == descriptor.name) {
+        return Err(NameTaken);
+    }
+    outside::add(descriptor)
+}
 
 /// How many connections a flow with traffic of this kind may have at once where a file does not say so.
 pub(crate) fn default_connections(kind: &str) -> u32 {

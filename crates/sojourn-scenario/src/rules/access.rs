@@ -1,6 +1,6 @@
 //! Rules of what links are made of.
 
-use super::groups::parameter_error;
+use super::report::parameter_error;
 use crate::access::{Medium, Noise, Protection};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};

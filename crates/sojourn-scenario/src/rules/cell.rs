@@ -1,6 +1,6 @@
 //! Rules of stations in a cell.
 
-use super::media::is_faulty;
+use super::report::is_faulty;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
@@ -26,5 +26,18 @@ pub(super) fn quality(cell: &Setup, station: &Fields, path: &str, reporter: &mut
         }
         _ => {}
     }
-    super::media::fading(station, path, "a cqi never changes", reporter);
+    fading(station, path, "a cqi never changes", reporter);
+}
+
+/// A channel fades where the station moves; `why` it does not without an SNR.
+pub(super) fn fading(station: &Fields, path: &str, why: &str, reporter: &mut Reporter<'_>) {
+    for (key, other, why) in [
+        ("speed_kmh", "snr_db", why),
+        ("shadowing_db", "speed_kmh", "who stands still stays in the same shadow, which snr_db has"),
+    ] {
+        if station.slot(key).is_some() && station.slot(other).is_none() {
+            let found = Fault::new(format!("{key} without {other}"));
+            reporter.error(station.origin_of(key), &join(path, key), found, format!("no {key}: {why}"));
+        }
+    }
 }

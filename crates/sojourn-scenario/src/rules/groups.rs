@@ -1,18 +1,16 @@
 //! Rules of groups.
 
-use super::{access, element_path, ways};
+use super::report::{element_path, parameter_error, unwise};
+use super::{access, ways};
 use crate::Direction;
-use crate::build;
 use crate::check::join;
+use crate::derived;
 use crate::diagnostic::{Fault, Reporter, nearest};
-use crate::fields::{Chosen, Fields, Item, as_span};
-use crate::format::UNRESPONSIVE;
-use crate::node::Origin;
+use crate::fields::{Fields, Item, as_span};
 use crate::stations::has_air;
-use crate::write;
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::Stream;
-use sojourn_core::registry::{Advice, ParameterError, Params};
+use sojourn_core::registry::{ParameterError, Params};
 use sojourn_queue::Queue;
 use sojourn_transport::Options;
 
@@ -62,16 +60,11 @@ fn ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_
 
 /// Whether a queue in the way of the group's data marks.
 fn may_be_marked(scenario: &Fields, group: &Fields) -> bool {
-    let is_upload = build::direction(group) == Direction::Reverse;
+    let is_upload = derived::direction(group) == Direction::Reverse;
     let stations = scenario.tables("station").iter().filter(|_| is_upload);
-    let links = build::crossed(group, scenario).chain(stations);
+    let links = derived::crossed(group, scenario).chain(stations);
     let mut queues = links.filter_map(|link| link.chosen("queue"));
     queues.any(|queue| Queue::<()>::marks(&queue.params))
-}
-
-/// Whether the group's traffic does not respond to congestion.
-pub(super) fn is_unresponsive(group: &Fields) -> Option<bool> {
-    group.table("traffic").map(|traffic| UNRESPONSIVE.contains(&traffic.section.name))
 }
 
 fn lists(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
@@ -134,13 +127,13 @@ fn bursts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 
 fn times(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let last =
-        build::bounds(group, "start").map(|(_, last)| last).or_else(|| build::last_unsaid_start(group, scenario));
+        derived::bounds(group, "start").map(|(_, last)| last).or_else(|| derived::last_unsaid_start(group, scenario));
     let (Some(duration), Some(last)) = (scenario.span("duration"), last) else { return };
     if last >= duration {
         let found = Fault::new(format!("\"{last}\" with a duration of {duration}"));
         reporter.error(group.origin_of("start"), &join(path, "start"), found, "times before the end of the run");
     }
-    let Some((stop, last_stop)) = build::bounds(group, "stop") else { return };
+    let Some((stop, last_stop)) = derived::bounds(group, "stop") else { return };
     let key = join(path, "stop");
     if stop <= last {
         let found = Fault::new(format!("\"{stop}\" with a start at {last}"));
@@ -169,8 +162,8 @@ fn entrance(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Report
         let found = Fault::new("an entrance beside a medium that stations share".to_owned());
         return error(found, "no enters: data enters at the medium".to_owned());
     }
-    if build::enters(group, scenario).is_none() {
-        let names: Vec<_> = build::links(build::direction(group), scenario).map(|(name, _)| name).collect();
+    if derived::enters(group, scenario).is_none() {
+        let names: Vec<_> = derived::links(derived::direction(group), scenario).map(|(name, _)| name).collect();
         let meant = nearest(name, names.iter().copied()).map(str::to_owned);
         error(Fault::near(format!("{name:?}, which is no link of its direction"), meant), names.join(", "));
     }
@@ -226,7 +219,7 @@ fn steering(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 pub(super) fn retuned(groups: &[Fields], index: usize, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     algorithms(group, path, reporter);
     let before = &groups[index];
-    if ways::go_both_ways(groups, index) && build::rtts(before) != build::rtts(group) {
+    if ways::go_both_ways(groups, index) && derived::rtts(before) != derived::rtts(group) {
         let found = Fault::new("a change of the round-trip time of connections that carry data both ways");
         reporter.error(group.origin_of("rtt"), &join(path, "rtt"), found, "a change of the delay of a link");
     }
@@ -260,61 +253,4 @@ fn build(control: &Params, options: &Options) -> Result<AnyControl, ParameterErr
 /// The options of the group's transport, where they fit together.
 fn options(group: &Fields) -> Option<Options> {
     Options::new(&group.chosen("transport")?.params).ok()
-}
-
-/// Warns of values that are legal and yet unwise; `origin` is where the algorithm was chosen.
-pub(super) fn unwise(reporter: &mut Reporter<'_>, chosen: &Chosen, origin: Origin, path: &str, advice: &[Advice]) {
-    for Advice { parameter, text } in advice {
-        let origin = chosen.origin(parameter).unwrap_or(origin);
-        let value = chosen.params.get(parameter);
-        reporter.warning(origin, &join(path, parameter), value.to_string(), text.clone());
-    }
-}
-
-/// Reports that the parameters of an algorithm do not fit together; `origin` is where it was chosen.
-pub(super) fn parameter_error(
-    reporter: &mut Reporter<'_>,
-    chosen: &Chosen,
-    origin: Origin,
-    path: &str,
-    error: &ParameterError,
-) {
-    let key = error.parameter;
-    if error.class.is_some() && chosen.classes.is_empty() {
-        // The classes are the discipline's own.
-        let rule = format!("classes in which each {key} has {}", error.rule);
-        return reporter.error(origin, &join(path, "class"), Fault::new("none".to_owned()), rule);
-    }
-    if let Some(index) = error.class {
-        let class = &chosen.classes[index];
-        let path = join(&element_path(&join(path, "class"), index, &class.fields), key);
-        let (origin, found) = match class.own.origin(key) {
-            Some(origin) => (origin, class.own.params.get(key).to_string()),
-            None => (class.fields.origin_of(key), shown(&class.fields, key)),
-        };
-        return reporter.error(origin, &path, Fault::new(found), error.rule.clone());
-    }
-    let found = match key {
-        "class" => match &chosen.classes[..] {
-            [] => "none".to_owned(),
-            classes => classes.iter().filter_map(|class| class.fields.text("name")).collect::<Vec<_>>().join(", "),
-        },
-        "child" => chosen.child.as_ref().map_or("nothing", |child| child.params.descriptor().name).to_owned(),
-        "kind" => chosen.params.descriptor().name.to_owned(),
-        parameter => chosen.params.get(parameter).to_string(),
-    };
-    reporter.error(chosen.origin(key).unwrap_or(origin), &join(path, key), Fault::new(found), error.rule.clone());
-}
-
-/// The value of a key as a file has it; of an algorithm its name and limit.
-fn shown(fields: &Fields, key: &str) -> String {
-    if let Some(Item::Chosen(chosen)) = fields.item(key) {
-        let descriptor = chosen.params.descriptor();
-        let limit = descriptor.parameter("limit").map(|_| format!(" with a limit of {}", chosen.params.get("limit")));
-        return format!("{}{}", descriptor.name, limit.unwrap_or_default());
-    }
-    match (fields.section.key(key), fields.item(key)) {
-        (Some(key), Some(item)) => write::toml_value(&write::item(item, &key.form)),
-        _ => "nothing".to_owned(),
-    }
 }

@@ -1,11 +1,11 @@
 //! Rules of links.
 
-use super::groups::{is_unresponsive, parameter_error, unwise};
+use super::access;
+use super::report::{element_path, parameter_error, unwise};
 use super::size::slower;
-use super::traffic::steady;
-use super::{access, element_path};
-use crate::build::mean_rate;
+use super::traffic::{is_unresponsive, steady};
 use crate::check::join;
+use crate::derived::mean_rate;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, ChosenClass, Fields};
 use crate::node::Origin;

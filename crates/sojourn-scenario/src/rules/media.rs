@@ -1,7 +1,7 @@
 //! Rules of a medium that stations share, and of its stations.
 
-use super::element_path;
-use super::groups::parameter_error;
+use super::cell::fading;
+use super::report::{element_path, is_faulty, parameter_error};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::Fields;
@@ -191,25 +191,6 @@ fn selection(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Re
         reporter.error(station.origin_of("snr_db"), &at, found, allowed);
     }
     true
-}
-
-/// A channel fades where the station moves; `why` it does not without an SNR.
-pub(super) fn fading(station: &Fields, path: &str, why: &str, reporter: &mut Reporter<'_>) {
-    for (key, other, why) in [
-        ("speed_kmh", "snr_db", why),
-        ("shadowing_db", "speed_kmh", "who stands still stays in the same shadow, which snr_db has"),
-    ] {
-        if station.slot(key).is_some() && station.slot(other).is_none() {
-            let found = Fault::new(format!("{key} without {other}"));
-            reporter.error(station.origin_of(key), &join(path, key), found, format!("no {key}: {why}"));
-        }
-    }
-}
-
-/// Whether the value of one of these keys has been refused.
-pub(super) fn is_faulty(keys: &[&str], path: &str, reporter: &Reporter<'_>) -> bool {
-    let paths: Vec<_> = keys.iter().map(|key| join(path, key)).collect();
-    reporter.problems.list().iter().any(|problem| paths.contains(&problem.key))
 }
 
 /// A rate must be one of the standard's.

@@ -1,10 +1,10 @@
 //! Rules that keep the packets of a run within the memory of a machine.
 
-use super::element_path;
 use super::links::{Held, held, packet_bytes};
+use super::report::element_path;
 use super::traffic::{connections, steady};
-use crate::build::mean_rate;
 use crate::check::join;
+use crate::derived::mean_rate;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
 use crate::stations::nominal;

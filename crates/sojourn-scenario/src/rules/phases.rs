@@ -1,6 +1,6 @@
 //! Rules for phases that have results of their own.
 
-use super::element_path;
+use super::report::element_path;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;

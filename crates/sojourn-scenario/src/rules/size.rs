@@ -1,10 +1,9 @@
 //! Rules that keep a run within what can be counted and waited for.
 
-use super::element_path;
-use super::groups::is_unresponsive;
-use super::traffic::steady;
-use crate::build::{counts, main_link, mean_rate, sizes};
+use super::report::element_path;
+use super::traffic::{is_unresponsive, steady};
 use crate::check::join;
+use crate::derived::{counts, main_link, mean_rate, sizes};
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item, as_rate};
 use sojourn_core::{Rate, Span};

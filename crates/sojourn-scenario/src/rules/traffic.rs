@@ -1,12 +1,12 @@
 //! Rules of what applications send.
 
-use super::element_path;
+use super::report::element_path;
 use crate::Sizes;
-use crate::build::{counts, interval, main_link, sizes, voip};
 use crate::check::join;
+use crate::derived::{counts, interval, main_link, sizes, voip};
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item};
-use crate::format::INTERVAL;
+use crate::format::{INTERVAL, UNRESPONSIVE};
 use crate::traffic::mean_packets;
 use sojourn_core::Span;
 use sojourn_core::registry::{Kind, Value};
@@ -221,4 +221,9 @@ fn arrivals(scenario: &Fields, group: &Fields, transfers: &Fields, path: &str, r
         let found = format!("{:.0} transfers per second, {load:.1} times what the link carries", per_second.max(1.0));
         reporter.warning(origin, &path, found, "more and more transfers will wait");
     }
+}
+
+/// Whether the group's traffic does not respond to congestion.
+pub(super) fn is_unresponsive(group: &Fields) -> Option<bool> {
+    group.table("traffic").map(|traffic| UNRESPONSIVE.contains(&traffic.section.name))
 }

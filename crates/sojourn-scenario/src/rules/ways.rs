@@ -1,10 +1,10 @@
 //! Rules of groups whose data travels on connections of others, the other way.
 
-use crate::build;
+use super::report::written;
 use crate::check::join;
+use crate::derived;
 use crate::diagnostic::{Fault, Reporter, nearest};
 use crate::fields::{Fields, Item};
-use crate::write;
 
 /// Traffic that keeps its connection.
 const LASTING: [&str; 3] = ["bulk", "on-off", "messages"];
@@ -52,14 +52,14 @@ pub(super) fn check(groups: &[Fields], index: usize, path: &str, reporter: &mut 
         if !fits(key, group, other) {
             let found = match group.item(key) {
                 Some(Item::Chosen(_)) => format!("another {key} than that of {name:?}"),
-                _ => format!("{} where {name:?} has {}", shown(group, key), shown(other, key)),
+                _ => format!("{} where {name:?} has {}", written(group, key), written(other, key)),
             };
             let allowed = if key.starts_with("clock") { "its negative: the clocks are the same" } else { "the same" };
             error(key, Fault::new(found), allowed.to_owned());
         }
     }
-    if build::direction(group) == build::direction(other) {
-        let found = Fault::new(format!("{} as {name:?}", shown(group, "direction")));
+    if derived::direction(group) == derived::direction(other) {
+        let found = Fault::new(format!("{} as {name:?}", written(group, "direction")));
         error("direction", found, "the opposite direction".to_owned());
     }
 }
@@ -85,16 +85,8 @@ fn fits(key: &str, group: &Fields, other: &Fields) -> bool {
         (Some(Item::Offset(one)), Some(Item::Offset(other))) => *one == -other,
         _ if key == "clock_skew_ppm" => group.number(key) == other.number(key).map(|skew| -skew),
         _ if key == "rtt" && group.integer("flows") == other.integer("flows") => {
-            group.slot(key).is_none() || other.slot(key).is_none() || build::rtts(group) == build::rtts(other)
+            group.slot(key).is_none() || other.slot(key).is_none() || derived::rtts(group) == derived::rtts(other)
         }
-        _ => shown(group, key) == shown(other, key),
-    }
-}
-
-/// The value of a key as a file has it.
-fn shown(group: &Fields, key: &str) -> String {
-    match (group.section.key(key), group.item(key)) {
-        (Some(key), Some(item)) => write::toml_value(&write::item(item, &key.form)),
-        _ => "nothing".to_owned(),
+        _ => written(group, key) == written(other, key),
     }
 }

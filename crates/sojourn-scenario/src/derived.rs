@@ -1,0 +1,170 @@
+//! What follows from the checked values of several keys.
+
+use crate::fields::{Fields, Item, as_span};
+use crate::stations::{has_air, nominal_of_all};
+use crate::{Codec, Direction, Echo, Place, Sizes, Voip, Which};
+use sojourn_core::{Rate, Span};
+use sojourn_transport::Options;
+
+/// What a missing value would mean: the caller has not checked.
+pub(crate) const CHECKED: &str = "checked values are complete";
+
+/// The time within which flows start whose groups do not say when: within an RTT of many, so that they still meet in slow start.
+const STARTS_WITHIN: Span = Span::from_millis(100);
+
+pub(crate) fn direction(fields: &Fields) -> Direction {
+    if fields.choice("direction") == Some("reverse") { Direction::Reverse } else { Direction::Forward }
+}
+
+pub(crate) fn place(hop: &Fields) -> Place {
+    if hop.choice("at") == Some("before") { Place::Before } else { Place::After }
+}
+
+/// The link at which the data of `group` enters the network, where it says one that is there.
+pub(crate) fn enters(group: &Fields, scenario: &Fields) -> Option<Which> {
+    let name = group.text("enters")?;
+    links(direction(group), scenario).find(|(known, _)| *known == name).map(|(_, which)| which)
+}
+
+/// The links that packets which travel in `direction` cross, by their names and in that order.
+pub(crate) fn links(direction: Direction, scenario: &Fields) -> impl Iterator<Item = (&str, Which)> {
+    let main = match direction {
+        Direction::Forward => ("bottleneck", Which::Bottleneck),
+        Direction::Reverse => ("reverse", Which::Reverse),
+    };
+    let at = move |wanted: Place| {
+        let hops = scenario.tables("hop").iter().enumerate();
+        let hops = hops.filter(move |(_, hop)| self::direction(hop) == direction && place(hop) == wanted);
+        hops.filter_map(|(index, hop)| Some((hop.text("name")?, Which::Hop(index))))
+    };
+    at(Place::Before).chain(std::iter::once(main)).chain(at(Place::After))
+}
+
+/// The links that the data of `group` crosses: all of its direction, or those from where it enters on.
+pub(crate) fn crossed<'f>(group: &Fields, scenario: &'f Fields) -> impl Iterator<Item = &'f Fields> {
+    let (direction, first) = (direction(group), enters(group, scenario));
+    let links = links(direction, scenario).map(|(_, which)| which);
+    let crossed = links.skip_while(move |&which| first.is_some_and(|first| first != which));
+    crossed.filter_map(|which| match which {
+        Which::Bottleneck => scenario.table("bottleneck"),
+        Which::Reverse => scenario.table("reverse"),
+        Which::Hop(index) => scenario.tables("hop").get(index),
+    })
+}
+
+/// Whether a link has a medium that stations share.
+pub(crate) fn is_shared(link: &Fields) -> bool {
+    link.chosen("medium").is_some_and(|medium| crate::types::is_shared(&medium.params))
+}
+
+/// The rate, or mean rate, of the main link in the direction of the group's data.
+pub(crate) fn main_link(group: &Fields, scenario: &Fields) -> Option<Rate> {
+    let reverse = group.choice("direction") == Some("reverse") && !has_air(scenario);
+    mean_rate(scenario.table(if reverse { "reverse" } else { "bottleneck" })?, scenario)
+}
+
+/// The rate of a link, the mean rate of a recorded one, or what a shared one has at best.
+pub(crate) fn mean_rate(link: &Fields, scenario: &Fields) -> Option<Rate> {
+    match link.item("trace") {
+        Some(Item::Trace(trace)) => Some(trace.mean_rate()),
+        _ if is_shared(link) => nominal_of_all(scenario),
+        _ => link.rate("rate"),
+    }
+}
+
+/// The group, by index, on whose connections the data of `group` travels.
+pub(crate) fn connections_of(group: &Fields, scenario: &Fields) -> Option<usize> {
+    let name = group.text("connections_of")?;
+    scenario.tables("group").iter().position(|other| other.text("name") == Some(name))
+}
+
+/// The base round-trip time of each flow of a group whose values are checked.
+pub(crate) fn rtts(group: &Fields) -> Vec<Span> {
+    per_flow(group.item("rtt").expect(CHECKED), group.integer("flows").expect(CHECKED) as u32)
+}
+
+pub(crate) fn per_flow(item: &Item, flows: u32) -> Vec<Span> {
+    match item {
+        Item::Value(value) => vec![as_span(*value); flows as usize],
+        Item::Values(values) => values.iter().map(|&value| as_span(value)).collect(),
+        other => unreachable!("one time or one per flow, not {other:?}"),
+    }
+}
+
+/// The last time at which a flow of `group` starts, which does not say it: before it stops. Where several started at 0 s they would do so in step with
+/// every seed, and no run would be an independent sample.
+pub(crate) fn last_unsaid_start(group: &Fields, scenario: &Fields) -> Option<Span> {
+    let unsaid = scenario.tables("group").iter().filter(|group| group.item("start").is_none());
+    let flows = unsaid.map(|group| group.integer("flows")).sum::<Option<u64>>()?;
+    let first_stop = bounds(group, "stop").map_or(STARTS_WITHIN, |(first, _)| first / 2);
+    Some(if flows < 2 { Span::ZERO } else { STARTS_WITHIN.min(scenario.span("duration")? / 100).min(first_stop) })
+}
+
+/// The first and the last possible time of `key`, `start` or `stop`, among the group's flows.
+pub(crate) fn bounds(group: &Fields, key: &str) -> Option<(Span, Span)> {
+    let values = match group.item(key)? {
+        Item::Value(value) => return Some((as_span(*value), as_span(*value))),
+        Item::Values(values) => values,
+        Item::Table(table) => match table.item("uniform")? {
+            Item::Values(range) => range,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let spans = values.iter().map(|&value| as_span(value));
+    Some((spans.clone().min()?, spans.max()?))
+}
+
+/// The call that `fields` describe, where they are valid.
+pub(crate) fn voip(fields: &Fields) -> Option<Voip> {
+    let codec = Codec::named(fields.choice("codec")?)?;
+    let frame = fields.span("frame").unwrap_or(Voip::FRAME);
+    let coded = (codec.rate * frame.as_nanos()).div_ceil(8_000_000_000);
+    let quality = |key, of: fn((f64, f64)) -> f64| fields.number(key).or(codec.quality.map(of));
+    Some(Voip {
+        codec,
+        frame,
+        payload_bytes: fields.bytes("payload").unwrap_or(coded) as u32,
+        quality: quality("ie", |(ie, _)| ie).zip(quality("bpl", |(_, bpl)| bpl)),
+        echo: Echo { telr_db: fields.number("telr_db")?, wepl_db: fields.number("wepl_db")? },
+        spurts: fields.span("talk").zip(fields.span("pause")),
+    })
+}
+
+/// The sizes of the traffic `fields` of `group`, where they are valid.
+pub(crate) fn sizes(fields: &Fields, group: &Fields) -> Option<Sizes> {
+    let full = u64::from(Options::new(&group.chosen("transport")?.params).ok()?.payload_bytes);
+    let size = fields.table("size")?;
+    distribution(size, "size", |key| size.payload(key, full))
+}
+
+/// The numbers of things that `fields` describe, where they are valid.
+pub(crate) fn counts(fields: &Fields) -> Option<Sizes> {
+    distribution(fields, "count", |key| fields.integer(key))
+}
+
+/// The distribution that `fields` describe, of what `read` makes of a key; a fixed value is called `fixed`.
+fn distribution(fields: &Fields, fixed: &str, read: impl Fn(&str) -> Option<u64>) -> Option<Sizes> {
+    Some(match fields.section.name {
+        "fixed" => Sizes::Fixed(read(fixed)?),
+        "pareto" => Sizes::Pareto { min: read("min")?, max: read("max")?, shape: fields.number("shape")? },
+        "log-normal" => Sizes::LogNormal { median: read("median")?, sigma: fields.number("sigma")?, max: read("max")? },
+        "zipf" => Sizes::Zipf {
+            unit: if fields.section.key("unit").is_some() { read("unit")? } else { 1 },
+            most: fields.integer("most")?,
+            exponent: fields.number("exponent")?,
+        },
+        other => unreachable!("no distribution is called {other}"),
+    })
+}
+
+/// The mean time between the arrivals at a flow of the transfers `fields` of `group`, where it is valid.
+pub(crate) fn interval(fields: &Fields, group: &Fields, scenario: &Fields) -> Option<Span> {
+    if let Some(interval) = fields.span("interval") {
+        return Some(interval);
+    }
+    let bytes_per_second = fields.number("load")? * main_link(group, scenario)?.bytes_per_second();
+    let seconds = sizes(fields, group)?.mean() * group.integer("flows")? as f64 / bytes_per_second;
+    // A load of nothing has no interval, but it was refused.
+    seconds.is_finite().then(|| Span::from_secs_f64(seconds))
+}
