@@ -1,7 +1,8 @@
-"""The import graph of the package: no circles, and every arrow points down; what a command imports to start."""
+"""The import graphs of package and crates: no circles, every arrow points down; what a command imports to start."""
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -120,6 +121,47 @@ def test_a_circle_would_be_found() -> None:
 
 def test_the_import_graph_has_no_circles() -> None:
     assert circle({name: GRAPH[name] - {"sojourn"} for name in inner()}) == []
+
+
+CRATES = sorted((PACKAGE.parents[1] / "crates").iterdir())
+# A path from the root of the crate, from the file's own folder, or a list of names in braces after either.
+RUST_PATH = re.compile(r"\b(crate|super)::(?:([\w:]+)|\{([^}]*)\})")
+
+
+def rust_graph(sources: dict[str, str]) -> dict[str, set[str]]:
+    """Return which modules the text of each one names, but for the folders that it lies in itself."""
+    graph: dict[str, set[str]] = {}
+    for name, source in sources.items():
+        code = re.sub(r"//[^\n]*", "", source.split("#[cfg(test)]\nmod ")[0])
+        paths: set[str] = set()
+        for start, path, names in RUST_PATH.findall(code):
+            before = "" if start == "crate" else f"{name.rpartition('::')[0]}::".removeprefix("::")
+            paths.update(before + one.strip() for one in (names.split(",") if names else [path]))
+        children = (one for one in re.findall(r"\b(\w+)::", code) if f"{name}::{one}" in sources)
+        paths.update(f"{name}::{one}" for one in children)
+        found = {module for path in paths if (module := deepest(path, sources))}
+        graph[name] = {other for other in found if other != name and not name.startswith(f"{other}::")}
+    return graph
+
+
+def deepest(path: str, modules: Iterable[str]) -> str | None:
+    while path and path not in modules:
+        path = path.rpartition("::")[0]
+    return path or None
+
+
+def test_a_circle_of_rust_modules_would_be_found() -> None:
+    sources = {"a": "use crate::b::{C, D};", "b": "mod c;\nuse c::E;", "b::c": "use super::B; // crate::a"}
+    assert circle(rust_graph(sources)) == []
+    assert circle(rust_graph(sources | {"b::c": "use crate::a::F;"})) == ["a", "b", "b::c", "a"]
+
+
+@pytest.mark.parametrize("crate", CRATES, ids=lambda crate: crate.name)
+def test_the_modules_of_a_crate_have_no_circles(crate: Path) -> None:
+    source = crate / "src"
+    files = [path for path in source.rglob("*.rs") if path.stem not in ("tests", "lib") and "tests" not in path.parts]
+    names = {"::".join(path.relative_to(source).with_suffix("").parts): path for path in files}
+    assert circle(rust_graph({name: path.read_text(encoding="utf-8") for name, path in names.items()})) == []
 
 
 def test_every_arrow_points_down() -> None:

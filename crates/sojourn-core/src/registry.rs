@@ -5,6 +5,7 @@
 //! are all derived from it, so a fact about an algorithm is written down once.
 
 pub mod declare;
+mod kind;
 mod linux;
 
 use alloc::boxed::Box;
@@ -12,9 +13,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 pub use declare::Choice;
 use declare::FromValue;
+pub use kind::{Kind, Parameter, Value, with_defaults};
 pub use linux::{Auto, Form, Linux, Says, Setting, Unit};
 
-use crate::{Amount, Rate, Span};
 use core::ops::Range;
 
 /// What an algorithm is, where it comes from and what can be set.
@@ -65,19 +66,6 @@ pub enum Holds {
     Classes(&'static Descriptor),
 }
 
-/// One thing that can be set.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameter {
-    /// The key in a scenario file.
-    pub name: &'static str,
-    /// What it may hold.
-    pub kind: Kind,
-    /// Its value where the file and the preset are silent.
-    pub default: Value,
-    /// What it means, in one sentence, with the source's own term.
-    pub description: &'static str,
-}
-
 /// A named set of values.
 #[derive(Debug)]
 pub struct Preset {
@@ -87,68 +75,6 @@ pub struct Preset {
     pub summary: &'static str,
     /// The values that differ from the parameters' own defaults.
     pub values: &'static [(&'static str, Value)],
-}
-
-/// What a parameter may hold. All bounds are inclusive.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Kind {
-    /// A length of time.
-    Span {
-        /// Shortest allowed.
-        min: Span,
-        /// Longest allowed.
-        max: Span,
-    },
-    /// A data rate.
-    Rate,
-    /// An amount of data: packets, bytes, or time at the link's rate.
-    Amount {
-        /// Fewest packets allowed.
-        min_packets: f64,
-        /// Whether packets must be whole, as in a buffer's limit.
-        whole: bool,
-    },
-    /// A plain number.
-    Number {
-        /// Smallest allowed.
-        min: f64,
-        /// Largest allowed.
-        max: f64,
-    },
-    /// A whole number.
-    Integer {
-        /// Smallest allowed.
-        min: u64,
-        /// Largest allowed.
-        max: u64,
-    },
-    /// `true` or `false`.
-    Boolean,
-    /// One of a few words.
-    Choice(&'static [&'static str]),
-    /// The inner kind, or the word `auto`.
-    OrAuto(&'static Kind),
-}
-
-/// What a parameter holds.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Value {
-    /// A length of time.
-    Span(Span),
-    /// A data rate.
-    Rate(Rate),
-    /// An amount of data.
-    Amount(Amount),
-    /// A plain number.
-    Number(f64),
-    /// A whole number.
-    Integer(u64),
-    /// `true` or `false`.
-    Boolean(bool),
-    /// One of the words of the parameter's [`Kind::Choice`].
-    Choice(&'static str),
-    /// To be computed from the link by the algorithm's own rule.
-    Auto,
 }
 
 /// All values of one algorithm, resolved: a preset over the defaults, the user's own over both.
@@ -250,47 +176,6 @@ pub const fn joined<T: Copy, const N: usize>(parts: &[&[T]]) -> [T; N] {
     }
     assert!(filled == N, "the parts have another length");
     all
-}
-
-/// `list` with other defaults, for descriptors that share parameters.
-///
-/// # Panics
-/// While compiling, where no parameter is called so.
-pub const fn with_defaults<const N: usize>(mut list: [Parameter; N], defaults: &[(&str, Value)]) -> [Parameter; N] {
-    let mut index = 0;
-    while index < defaults.len() {
-        list[place_of(&list, defaults[index].0)].default = defaults[index].1;
-        index += 1;
-    }
-    list
-}
-
-impl Parameter {
-    /// The one of `list` that is called `name`.
-    ///
-    /// # Panics
-    /// While compiling, where there is none.
-    pub const fn of(list: &[Parameter], name: &str) -> Parameter {
-        list[place_of(list, name)]
-    }
-}
-
-/// The place in `list` of what is called `name`.
-const fn place_of(list: &[Parameter], name: &str) -> usize {
-    let mut index = 0;
-    while !is_same(list[index].name, name) {
-        index += 1;
-    }
-    index
-}
-
-const fn is_same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut index = 0;
-    while index < a.len() && index < b.len() && a[index] == b[index] {
-        index += 1;
-    }
-    index == a.len() && index == b.len()
 }
 
 impl Advice {
@@ -416,25 +301,10 @@ impl Params {
     }
 }
 
-/// As a scenario file writes it, without quotes.
-impl core::fmt::Display for Value {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Value::Span(span) => span.fmt(f),
-            Value::Rate(rate) => rate.fmt(f),
-            Value::Amount(amount) => amount.fmt(f),
-            Value::Number(number) => number.fmt(f),
-            Value::Integer(integer) => integer.fmt(f),
-            Value::Boolean(boolean) => boolean.fmt(f),
-            Value::Choice(choice) => f.write_str(choice),
-            Value::Auto => f.write_str("auto"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Amount;
 
     static RED: Descriptor = Descriptor {
         name: "red",

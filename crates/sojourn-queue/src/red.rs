@@ -15,6 +15,7 @@ pub(crate) mod advice;
 pub(crate) mod ageing;
 pub(crate) mod average;
 pub(crate) mod descriptor;
+mod number;
 pub(crate) mod setup;
 pub(crate) mod spread;
 #[cfg(test)]

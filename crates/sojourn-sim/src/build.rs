@@ -2,21 +2,20 @@
 
 use crate::agenda::Agenda;
 use crate::air::Air;
-use crate::changes::{changes_line, of_link, place};
 use crate::dialer::Dialer;
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
-use crate::link::{Link, Service, Shared, Special};
+use crate::link::{Link, Shared, Special};
+use crate::network::{BOTTLENECK, changes_line, halves, named_links, of_link, place, queue, service};
 use crate::noise::NoisyWire;
-use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::phases::Phases;
-use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::Times;
 use crate::tokens::Tokens;
+use crate::wanted::Wanted;
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{Control, EcnUse};
 use sojourn_core::{Serializer, Span, Stream, Time};
@@ -29,40 +28,9 @@ use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Tr
 use sojourn_transport::{EcnFlags, Ect, Options, Segment, SmallQueue};
 use std::collections::{BTreeMap, HashMap};
 
-/// Index of the bottleneck among the links.
-pub const BOTTLENECK: usize = 0;
-
-/// The links of a scenario in the order of a world, with the names they have in tables.
-pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link)> {
-    let main = std::iter::once(("bottleneck", Direction::Forward, &scenario.bottleneck));
-    let reverse = scenario.reverse.iter().map(|link| ("reverse", Direction::Reverse, link));
-    let hops = scenario.hops.iter().map(|hop| (hop.name.as_str(), hop.direction, &hop.link));
-    let stations = scenario.stations.iter().map(|one| (one.name.as_str(), Direction::Reverse, &one.link));
-    main.chain(reverse).chain(hops).chain(stations).collect()
-}
-
 /// The transport options of `group`.
 pub fn options(group: &Group) -> Options {
     Options::new(&group.transport).expect("the scenario's options were checked")
-}
-
-/// The queue of the link `name` from `since` on.
-pub fn queue(name: &str, spec: &scenario::Link, packet_bytes: u32, random: Stream, since: Time) -> Queue<Segment> {
-    let properties = spec.properties(packet_bytes, since);
-    let mut queue = Queue::build(&spec.queue, &properties, random).expect("the scenario's parameters were checked");
-    if let Queue::Custom(custom) = &mut queue {
-        custom.belongs_to(format!("link {name}"));
-    }
-    queue
-}
-
-/// How a link with `capacity` sends; a recording begins at `since`.
-pub fn service(capacity: &Capacity, since: Time) -> Service {
-    match capacity {
-        Capacity::Fixed(rate) => Service::Fixed(Serializer::new(*rate)),
-        Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone(), since)),
-        Capacity::Shared(_) => Service::Shared,
-    }
 }
 
 struct Builder<'a> {
@@ -109,7 +77,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     builder.add_links();
     builder.entrances = builder.chain_links();
     let mut flows = builder.flows();
-    crate::duplex::join_all(scenario, &mut flows);
+    crate::world::duplex::join_all(scenario, &mut flows);
     builder.add_routes();
     builder.drop_unused_lines(&mut flows);
     let devices = std::mem::take(&mut builder.devices);
@@ -466,11 +434,6 @@ impl Builder<'_> {
         let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
         Endpoints::Transport(sender, receiver)
     }
-}
-
-/// The base RTT `rtt` as the delays there and back.
-pub fn halves(rtt: Span) -> (Span, Span) {
-    (rtt / 2, rtt - rtt / 2)
 }
 
 /// Flow `number`, the `index`th of its group, has two hosts of its own, or those of the flow whose turn it repeats. Each

@@ -1,37 +1,12 @@
 //! What changes while a run goes on.
 
-use crate::build::{halves, named_links, queue, service};
 use crate::flow::Endpoints;
+use crate::network::{changes_capacity, changes_line, halves, named_links, place, queue, service};
 use crate::tokens::Tokens;
 use crate::world::World;
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Stream, Time};
-use sojourn_scenario::{Change, Direction, LinkChange, Scenario, Which};
-
-/// The place of a link among those of a world.
-pub fn place(scenario: &Scenario, which: Which) -> usize {
-    match which {
-        Which::Bottleneck => 0,
-        Which::Reverse => 1,
-        Which::Hop(index) => 1 + usize::from(scenario.reverse.is_some()) + index,
-    }
-}
-
-/// The changes of the link `index`, in order of time.
-pub fn of_link(scenario: &Scenario, index: usize) -> impl Iterator<Item = (&Change, &LinkChange)> {
-    let all = scenario.changes.iter().flat_map(|change| change.links.iter().map(move |link| (change, link)));
-    all.filter(move |(_, link)| place(scenario, link.which) == index)
-}
-
-/// Whether a change is one of how fast the link sends.
-pub fn changes_capacity(link: &LinkChange) -> bool {
-    link.keys.iter().any(|key| ["rate", "trace"].contains(key))
-}
-
-/// Whether a change is one of what happens behind the link.
-pub fn changes_line(link: &LinkChange) -> bool {
-    link.keys.iter().any(|key| ["delay", "jitter"].contains(key))
-}
+use sojourn_scenario::{Direction, Scenario};
 
 /// When the change `index` of a scenario happens.
 pub fn time_of(scenario: &Scenario, index: usize) -> Time {

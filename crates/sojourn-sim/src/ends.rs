@@ -4,7 +4,7 @@ mod delays;
 
 use crate::Packet;
 use crate::packets::PacketLog;
-use crate::runs::Wanted;
+use crate::wanted::Wanted;
 use sojourn_core::Time;
 
 /// Rows of packets, and one-way delays, as they are wanted.

@@ -22,8 +22,10 @@ mod grants;
 mod line;
 mod link;
 mod meter;
+mod network;
 mod noise;
 mod opportunities;
+mod outcome;
 mod packets;
 mod phases;
 mod record;
@@ -33,9 +35,11 @@ mod session;
 mod summary;
 mod times;
 mod tokens;
+mod wanted;
 mod world;
 
-pub use build::{BOTTLENECK, named_links};
+pub use network::{BOTTLENECK, named_links};
+pub use outcome::{Monitor, Outcome, Stopped};
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::TrainRecord;
 pub use record::{
@@ -43,11 +47,12 @@ pub use record::{
     Record, StationRecord, VideoRecord, VoipRecord,
 };
 pub use record::{Mean, PhaseGroupRecord, PhaseLinkRecord, PhaseRecord};
-pub use runs::{Monitor, Outcome, Stopped, Wanted, run_all, simulate};
+pub use runs::{run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};
 pub use session::Session;
 pub use sojourn_traffic::Completed;
 pub use summary::capacity_bytes;
+pub use wanted::Wanted;
 pub use world::TransferRow;
 
 /// A packet as the simulator moves it.

@@ -2,14 +2,12 @@
 //! So packets pay nothing for them.
 
 use crate::flow::Counts;
-use crate::link::Link;
 use crate::meter::Reading;
-use crate::world::World;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::Scenario;
 
 /// All phases of a run, in the order of the scenario.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub struct Phases(Vec<Phase>);
 
 /// A phase, and what was measured in it so far.
@@ -73,36 +71,21 @@ impl Phases {
         self.0.iter().map(|phase| &phase.sum)
     }
 
-    /// Ends and begins the windows that do so at the present of `world`.
-    fn turn(&mut self, world: &mut World) {
-        let now = world.now;
+    /// Ends and begins the windows that do so `now`, when instruments read what `read` gives.
+    pub fn turn(&mut self, now: Time, mut read: impl FnMut() -> Instruments) {
         for phase in &mut self.0 {
             if let Some(begun) = phase.begun.take_if(|_| phase.windows.peek().is_some_and(|&(_, to)| to == now)) {
-                phase.sum.add_since(&Instruments::read(world), &begun);
+                phase.sum.add_since(&read(), &begun);
                 phase.windows.next();
             }
             if phase.windows.peek().is_some_and(|&(from, _)| from == now) {
-                phase.begun = Some(Instruments::read(world));
+                phase.begun = Some(read());
             }
         }
     }
 }
 
 impl Instruments {
-    /// What those of `world` read at its present.
-    fn read(world: &mut World) -> Instruments {
-        world.read_instruments();
-        let mut groups = vec![Counted::default(); world.groups.len()];
-        for flow in &world.flows {
-            groups[flow.group as usize].add(&flow.counts);
-        }
-        Instruments {
-            links: world.links.iter().map(|link: &Link| link.reading(world.now)).collect(),
-            groups,
-            busy: world.air.as_ref().map_or(Span::ZERO, |air| air.busy()),
-        }
-    }
-
     /// Adds what was measured between two readings.
     fn add_since(&mut self, later: &Instruments, earlier: &Instruments) {
         self.links.resize_with(later.links.len(), Reading::default);
@@ -122,19 +105,10 @@ impl Instruments {
 
 impl Counted {
     /// Adds what a connection has counted.
-    fn add(&mut self, counts: &Counts) {
+    pub fn add(&mut self, counts: &Counts) {
         self.delivered_bytes += counts.delivered_bytes;
         self.sent += counts.sent;
         self.drops += counts.drops;
         self.marks += counts.marks;
-    }
-}
-
-impl World {
-    /// Phases end and begin that do so at the present.
-    pub fn turn_phases(&mut self) {
-        let mut phases = std::mem::replace(&mut self.phases, Phases(Vec::new()));
-        phases.turn(self);
-        self.phases = phases;
     }
 }

@@ -1,85 +1,13 @@
 //! One run, and many runs on many threads.
 
-use crate::packets::PacketLog;
-use crate::record::Record;
-use crate::series::Series;
+use crate::outcome::{Monitor, Outcome, Stopped};
 use crate::session::Session;
-use crate::world::TransferRow;
-use sojourn_core::plugin::Failure;
-use sojourn_core::{OutOfMemory, Span};
+use crate::wanted::Wanted;
+use sojourn_core::OutOfMemory;
 use sojourn_scenario::Scenario;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-
-/// What to keep of a run beside its record.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Wanted {
-    /// Time series with bins of this length.
-    pub bin: Option<Span>,
-    /// Rows of packets at the bottleneck and at both ends of their way.
-    pub packets: bool,
-    /// In the time series, what disciplines and controls show of themselves.
-    pub probes: bool,
-    /// A row for each transfer that ended.
-    pub transfers: bool,
-    /// In the record, the one-way delays and start-up times of every group.
-    pub delays: bool,
-}
-
-/// What a run leaves.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Outcome {
-    /// Its record.
-    pub record: Record,
-    /// Its time series, where they were wanted.
-    pub series: Option<Series>,
-    /// Its packets, where they were wanted.
-    pub packets: Option<PacketLog>,
-    /// Its transfers in the order in which they ended, where they were wanted.
-    pub transfers: Option<Vec<TransferRow>>,
-}
-
-/// Lets another thread see how far runs are, and stop them.
-#[derive(Default, Debug)]
-pub struct Monitor {
-    simulated_nanos: AtomicU64,
-    stop: AtomicBool,
-}
-
-/// Why a run has no outcome.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Stopped {
-    /// The monitor was told to stop.
-    Asked,
-    /// A plug-in failed.
-    Failed(Failure),
-    /// Buffers or lines need more memory than there is.
-    OutOfMemory,
-}
-
-impl Monitor {
-    /// Asks all runs to stop soon.
-    pub fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether they were asked to.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// A run has come further by `time`.
-    pub(crate) fn note(&self, time: Span) {
-        self.simulated_nanos.fetch_add(time.as_nanos(), Ordering::Relaxed);
-    }
-
-    /// Simulated time of all runs together.
-    pub fn simulated(&self) -> Span {
-        Span::from_nanos(self.simulated_nanos.load(Ordering::Relaxed))
-    }
-}
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs `scenario` once with seed `seed`.
 ///

@@ -1,12 +1,14 @@
 //! A run that somebody takes forward step by step.
 
-use crate::build::{BOTTLENECK, build};
+use crate::build::build;
 use crate::changes::{apply, time_of};
 use crate::clock::Stopwatch;
+use crate::network::BOTTLENECK;
+use crate::outcome::{Monitor, Outcome, Stopped};
 use crate::packets::PacketLog;
-use crate::runs::{Monitor, Outcome, Stopped, Wanted};
 use crate::series::{Recorder, Series};
 use crate::summary::record;
+use crate::wanted::Wanted;
 use crate::world::World;
 use sojourn_core::{Time, plugin};
 use sojourn_scenario::Scenario;

@@ -1,10 +1,9 @@
 //! What a run has measured, as its record.
 
-use crate::build::{BOTTLENECK, named_links};
-use crate::changes::{changes_capacity, of_link};
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, Flow, by_flow};
 use crate::meter::{Reading, utilization};
+use crate::network::{BOTTLENECK, changes_capacity, named_links, of_link};
 use crate::opportunities::Opportunities;
 use crate::phases::{Counted, Instruments};
 use crate::record::TrainRecord;

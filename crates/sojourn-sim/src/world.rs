@@ -2,7 +2,9 @@
 //!
 //! Functions that every packet passes are inlined into one piece of code.
 
+mod air;
 mod applications;
+pub mod duplex;
 mod ends;
 mod host;
 mod instruments;

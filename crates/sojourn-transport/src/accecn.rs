@@ -44,14 +44,3 @@ impl Ability {
         }
     }
 }
-
-/// What an AccECN option says: counters of payload bytes, of which 24 bits travel.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Counters {
-    /// Whether the first counter is of ECT(1) (order 1, EE1B) and not of ECT(0) (order 0, EE0B).
-    pub ect1: bool,
-    /// Bytes that came with that code point.
-    pub ect_bytes: u32,
-    /// Bytes that came with CE (ECEB).
-    pub ce_bytes: u32,
-}

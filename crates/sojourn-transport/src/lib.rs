@@ -18,10 +18,10 @@ mod segment;
 mod sender;
 mod steering;
 
-pub use accecn::{Ability, Counters};
+pub use accecn::Ability;
 pub use host::{ByteLimit, SmallQueue};
-pub use options::{DESCRIPTOR, Detection, Ect, Options};
+pub use options::{AfterIdle, DESCRIPTOR, Detection, Ect, Options, Reducing, Undoing};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;
-pub use segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
-pub use sender::{AfterIdle, BurstLimits, Reducing, Sender, SenderCounts, Transmit, Undoing};
+pub use segment::{Block, Counters, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
+pub use sender::{BurstLimits, Sender, SenderCounts, Transmit};

@@ -3,14 +3,17 @@
 mod descriptor;
 
 use crate::accecn::Ability;
-use crate::sender::{AfterIdle, LIMITED_TRANSMIT, Reducing, Undoing};
 use sojourn_congestion::Path;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Amount, Span, Time, choices};
 use std::sync::Arc;
 
-pub use descriptor::DESCRIPTOR;
+use crate::scoreboard::DUP_THRESH;
 use descriptor::{AckPolicy, AppLimit, Disorder, Feedback, Parameters, RtoFloor, RttSample, RttVariance, WindowUse};
+pub use descriptor::{AfterIdle, DESCRIPTOR, Reducing, Undoing};
+
+/// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
+const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
 
 /// The options of one group of flows, resolved for the packet path.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 //! What sender and receiver exchange.
 
-use crate::accecn::Counters;
 use sojourn_core::Time;
 use sojourn_queue::{Acknowledgement, Body, MAX_RANGES};
 
@@ -15,6 +14,17 @@ pub struct Block {
 
 /// Most SACK blocks that fit beside the timestamp option (RFC 2018 section 3).
 pub const MAX_BLOCKS: usize = MAX_RANGES;
+
+/// What an AccECN option says: counters of payload bytes, of which 24 bits travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counters {
+    /// Whether the first counter is of ECT(1) (order 1, EE1B) and not of ECT(0) (order 0, EE0B).
+    pub ect1: bool,
+    /// Bytes that came with that code point.
+    pub ect_bytes: u32,
+    /// Bytes that came with CE (ECEB).
+    pub ce_bytes: u32,
+}
 
 /// What a packet is to the transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

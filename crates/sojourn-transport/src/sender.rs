@@ -22,16 +22,13 @@ mod undo;
 mod usage;
 
 pub use burst::BurstLimits;
-pub use idle::AfterIdle;
-pub use reduction::Reducing;
-pub use undo::Undoing;
 
 use crate::accecn::{Ability, Decoder};
 use crate::kept::Kept;
-use crate::options::{Detection, LostSyn, Options, Rounding, Slack};
+use crate::options::{Detection, LostSyn, Options, Reducing, Rounding, Slack};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::{DUP_THRESH, Scoreboard};
+use crate::scoreboard::Scoreboard;
 use crate::segment::EcnFlags;
 use crate::steering::Granted;
 use burst::Bursts;
@@ -47,9 +44,6 @@ use sojourn_core::{Optional, Span, Stream, Time};
 use std::hint::select_unpredictable;
 use undo::Undo;
 use usage::Usage;
-
-/// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
-pub(crate) const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {

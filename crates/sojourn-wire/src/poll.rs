@@ -2,6 +2,7 @@
 
 use crate::error::WireError;
 use crate::report::Report;
+pub use crate::sys::Interest;
 use sojourn_core::Time;
 use std::os::fd::{AsRawFd, RawFd};
 
@@ -23,9 +24,6 @@ pub trait Endpoint {
     /// The run is over.
     fn report(self: Box<Self>, report: &mut Report);
 }
-
-/// A socket, what it is waited for, and what came of it.
-pub type Interest = libc::pollfd;
 
 /// Sockets of all endpoints.
 #[derive(Default)]

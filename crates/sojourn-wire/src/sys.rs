@@ -2,7 +2,6 @@
 //!
 //! `as _` stands where glibc and musl have lengths and flags of different types.
 
-use crate::poll::Interest;
 use sojourn_core::Span;
 use std::fs::OpenOptions;
 use std::io::{Error, Result};
@@ -11,6 +10,9 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
+
+/// A socket, what it is waited for, and what came of it.
+pub type Interest = libc::pollfd;
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 pub fn monotonic_nanos() -> u64 {

@@ -33,7 +33,7 @@
 //! A field's documentation is the description that users read; its name is the key in a scenario file. A key that several
 //! algorithms have is a constant [`Field`] with its [description](Field::described), and their fields have no documentation.
 
-use super::{Kind, Parameter, Value};
+use super::kind::{Kind, Parameter, Value};
 use crate::{Amount, Rate, Span};
 use core::marker::PhantomData;
 use core::ops::RangeInclusive;

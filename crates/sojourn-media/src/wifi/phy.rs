@@ -3,7 +3,6 @@
 //! IEEE 802.11-2016: clauses 16 (11b), 17 (11a), 18 (11g), 19 (11n) and 21 (11ac).
 
 use super::errors::Coding;
-use super::selection::Candidate;
 use sojourn_core::choices;
 use sojourn_core::{Rate, Span};
 
@@ -28,6 +27,15 @@ impl Standard {
     pub fn aggregates(self) -> bool {
         matches!(self, Standard::N | Standard::Ac)
     }
+}
+
+/// A rate that may be selected.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub mode: Mode,
+    pub coding: Coding,
+    /// Spatial streams; 1 for the older standards.
+    pub streams: u32,
 }
 
 /// All that the stations of a network have in common in the air.

@@ -1,8 +1,8 @@
 //! A way whose rate is selected: its channel, the rates to choose from, and what is known of them.
 
-use super::errors::{Coding, frame_loss};
+use super::errors::frame_loss;
 use super::minstrel::{AVERAGE_BYTES, Minstrel, Offer};
-use super::phy::{Air, Mode, Standard};
+use super::phy::{Air, Candidate, Mode, Standard};
 use super::setup::{Quality, Station};
 use crate::channel::{Fading, Shadowing};
 use crate::{ACCESS_POINT, Device};
@@ -12,15 +12,6 @@ use sojourn_core::{Stream, Time};
 const KMH_PER_M_PER_S: f64 = 3.6;
 /// Bytes of the frame by which it is judged what a channel can carry.
 const FULL_BYTES: u32 = 1_536;
-
-/// A rate that may be selected.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub mode: Mode,
-    pub coding: Coding,
-    /// Spatial streams; 1 for the older standards.
-    pub streams: u32,
-}
 
 /// The signal-to-noise ratio over time.
 #[derive(Debug)]

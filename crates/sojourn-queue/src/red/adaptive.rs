@@ -3,11 +3,46 @@
 
 use super::Ramp;
 use crate::LinkProperties;
-use crate::ared::{Added, AutoBottom, ClockOf, GentleFrom};
 use alloc::format;
 use alloc::vec::Vec;
+use sojourn_core::registry::declare::{choice, number, span, unless_auto};
 use sojourn_core::registry::{Advice, ParameterError};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Span, Time, choices, parameters};
+
+choices! {
+    /// Words of `clock`.
+    pub(crate) enum ClockOf { Timer = "timer", Arrivals = "arrivals" }
+    /// Words of `auto_bottom`.
+    pub(crate) enum AutoBottom { Window = "window", Ns3 = "ns3" }
+    /// Words of `gentle_from`.
+    pub(crate) enum GentleFrom { Now = "now", Initial = "initial" }
+}
+
+parameters! {
+    /// What Adaptive RED adds to RED.
+    pub(crate) struct Added {
+        /// time between two steps of max_p (interval_)
+        interval: Span = span(Span::from_millis(500), Span::from_millis(1)..=Span::from_secs(1000)),
+        /// when a step is taken: at regular times, idle time considered (the paper, Linux), or at the first arrival later than
+        /// interval after the last step that was taken (ns-2, ns-3)
+        clock: ClockOf = choice(ClockOf::Timer.value()),
+        /// what a step up adds to max_p, but no more than a quarter of it: when the average is in the upper 40 % of the ramp
+        /// (alpha_)
+        alpha: f64 = number(0.01, 0.0..=1.0),
+        /// factor of max_p in a step down: when the average is in the lower 40 % of the ramp or below it (beta_)
+        beta: f64 = number(0.9, 0.0..=1.0),
+        /// max_p above which there is no step up (top_)
+        top: f64 = number(0.5, 0.0..=1.0),
+        /// max_p below which there is no step down (bottom_)
+        bottom: Option<f64> = unless_auto(&number(0.01, 0.0..=1.0)),
+        /// the rule for auto, at most 0.01: one over the packets of 1000 B that the link sends in 0.1 s (ns-2), or what ns-3
+        /// makes of it with packets of 500 B, multiplying by 0.1 s instead of dividing
+        auto_bottom: AutoBottom = choice(AutoBottom::Window.value()),
+        /// the probability from which the gentle part of the ramp rises to 1: max_p as it is now, so that the ramp has no step
+        /// (the paper), or as it was at the start (ns-2, ns-3, where an average that once passed max may stay there)
+        gentle_from: GentleFrom = choice(GentleFrom::Now.value()),
+    }
+}
 
 /// The band that the average shall be in is this share of the ramp away from either end.
 const BAND: f64 = 0.4;

@@ -1,6 +1,6 @@
 //! What idle time does to RED's average: as in ns-2, as in Floyd and Jacobson, or as in Linux.
 
-use super::average::Number;
+use super::number::Number;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
 use sojourn_core::Span;

@@ -164,7 +164,7 @@ mod tests {
     use crate::Packet;
     use crate::build::build;
     use crate::flow::Outgoing;
-    use crate::runs::Wanted;
+    use crate::wanted::Wanted;
     use sojourn_core::Time;
     use sojourn_scenario::{Base, Direction, Scenario};
 

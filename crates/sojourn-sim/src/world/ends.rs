@@ -1,8 +1,8 @@
 //! What happens at both ends of a connection: packets arrive, timers go off, packets are sent.
 
 use super::World;
+use super::duplex;
 use crate::Packet;
-use crate::duplex;
 use crate::flow::{Endpoints, Flow, Outgoing};
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;

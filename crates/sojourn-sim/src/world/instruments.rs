@@ -3,6 +3,7 @@
 use super::World;
 use crate::dialer::Dialer;
 use crate::link::Link;
+use crate::phases::{Counted, Instruments};
 use crate::times::{Coarse, Times};
 use sojourn_core::{Span, Time};
 use sojourn_traffic::Completed;
@@ -88,6 +89,27 @@ impl World {
     pub fn read_instruments(&mut self) {
         for link in &mut self.links {
             link.read(self.now);
+        }
+    }
+
+    /// Phases end and begin that do so at the present.
+    pub fn turn_phases(&mut self) {
+        let mut phases = std::mem::take(&mut self.phases);
+        phases.turn(self.now, || self.instruments());
+        self.phases = phases;
+    }
+
+    /// What all instruments read at the present.
+    fn instruments(&mut self) -> Instruments {
+        self.read_instruments();
+        let mut groups = vec![Counted::default(); self.groups.len()];
+        for flow in &self.flows {
+            groups[flow.group as usize].add(&flow.counts);
+        }
+        Instruments {
+            links: self.links.iter().map(|link| link.reading(self.now)).collect(),
+            groups,
+            busy: self.air.as_ref().map_or(Span::ZERO, |air| air.busy()),
         }
     }
 

@@ -1,7 +1,6 @@
 //! The counters of both ends.
 
-use super::Counters;
-use crate::segment::{EcnFlags, Segment};
+use crate::segment::{Counters, EcnFlags, Segment};
 use sojourn_queue::Ecn;
 
 /// First value of the packet counters r.cep and s.cep (section 3.2.1).

@@ -2,12 +2,41 @@
 
 use super::{Detection, Ect, LostSyn, Rounding, Slack};
 use crate::accecn::Ability;
-use crate::sender::{AfterIdle, Reducing, Undoing};
 use sojourn_core::registry::declare::{amount, choice, flag, integer, number_in, or_auto, span};
 use sojourn_core::registry::{Descriptor, Form, Linux, Preset, Setting, Value};
 use sojourn_core::{Amount, Span, choices, parameters};
 
 choices! {
+    /// What a transport makes of idle time.
+    #[non_exhaustive]
+    pub enum AfterIdle {
+        /// RFC 5681 section 4.1.
+        Restart = "restart",
+        /// RFC 2861 as in Linux.
+        Decay = "decay",
+        /// Nothing: the window stays (`net.ipv4.tcp_slow_start_after_idle = 0`).
+        Keep = "keep",
+    }
+    /// How the window gets to what the control makes of congestion.
+    #[non_exhaustive]
+    pub enum Reducing {
+        /// In one step (RFC 5681).
+        AtOnce = "at-once",
+        /// In proportion to what is delivered (RFC 9937).
+        Proportional = "proportional",
+        /// By one segment with every second acknowledgement.
+        Halving = "halving",
+    }
+    /// What is taken back.
+    #[non_exhaustive]
+    pub enum Undoing {
+        /// Nothing.
+        Nothing = "none",
+        /// Timeouts, by timestamps.
+        Timeouts = "timestamps",
+        /// Timeouts and repairs, by timestamps, F-RTO and DSACK.
+        All = "all",
+    }
     /// What is sent while duplicate acknowledgements only suggest a loss.
     pub(super) enum Disorder { LimitedTransmit = "limited-transmit", Conservation = "conservation" }
     /// When a window counts as used.

@@ -5,7 +5,7 @@
 
 use super::sending::Choice;
 use super::{Sender, State};
-use crate::options::{Detection, Options};
+use crate::options::{Detection, Options, Reducing};
 use crate::segment::{PlainAck, Segment};
 use sojourn_congestion::{Ack, Control};
 use sojourn_core::{Span, Time};
@@ -35,7 +35,7 @@ pub(super) enum Beyond {
 /// steers.
 pub(super) fn has_fast_path(options: &Options) -> bool {
     options.detection != Detection::Time
-        && options.reducing == super::Reducing::AtOnce
+        && options.reducing == Reducing::AtOnce
         && !options.conserves
         && !options.counts
 }

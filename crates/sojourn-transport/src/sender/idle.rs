@@ -6,23 +6,10 @@
 //! part for a timeout moves half way to what was used.
 
 use super::{Sender, State};
+use crate::options::AfterIdle;
 use sojourn_congestion::{AppLimited, Control, Start, Unused};
-use sojourn_core::choices;
 use sojourn_core::{Span, Time};
 use std::hint::select_unpredictable;
-
-choices! {
-    /// What a transport makes of idle time.
-    #[non_exhaustive]
-    pub enum AfterIdle {
-        /// RFC 5681 section 4.1.
-        Restart = "restart",
-        /// RFC 2861 as in Linux.
-        Decay = "decay",
-        /// Nothing: the window stays (`net.ipv4.tcp_slow_start_after_idle = 0`).
-        Keep = "keep",
-    }
-}
 
 /// When the window was used last.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 //! What was sent before something that has been delivered is lost when a round-trip time and the reordering window have
 //! passed since, also where it is a retransmission. Field names of the RFC stand beside those here.
 
-use super::{Pending, Sender, State, Undoing};
+use super::{Pending, Sender, State};
+use crate::options::Undoing;
 use crate::scoreboard::{DUP_THRESH, Delivered, Evidence, Late, Sending};
 use sojourn_core::{Span, Time};
 

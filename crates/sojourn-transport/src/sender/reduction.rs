@@ -6,21 +6,8 @@
 //! reduction's share of those that arrived, or one for every second acknowledgement. Loss detection is the same as without.
 
 use super::Sender;
+use crate::options::Reducing;
 use sojourn_congestion::{Control, Signal};
-use sojourn_core::choices;
-
-choices! {
-    /// How the window gets to what the control makes of congestion.
-    #[non_exhaustive]
-    pub enum Reducing {
-        /// In one step (RFC 5681).
-        AtOnce = "at-once",
-        /// In proportion to what is delivered (RFC 9937).
-        Proportional = "proportional",
-        /// By one segment with every second acknowledgement.
-        Halving = "halving",
-    }
-}
 
 /// A reduction under way. Counts are in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,24 +6,11 @@
 //! reports what came twice.
 
 use super::{Sender, State};
+use crate::options::Undoing;
 use crate::scoreboard::Delivered;
 use crate::segment::{Block, Segment};
 use sojourn_congestion::{Control, Signal};
-use sojourn_core::choices;
 use sojourn_core::{Optional, Time};
-
-choices! {
-    /// What is taken back.
-    #[non_exhaustive]
-    pub enum Undoing {
-        /// Nothing.
-        Nothing = "none",
-        /// Timeouts, by timestamps.
-        Timeouts = "timestamps",
-        /// Timeouts and repairs, by timestamps, F-RTO and DSACK.
-        All = "all",
-    }
-}
 
 /// What a reduction that may be needless would be undone to.
 #[derive(Debug)]
