@@ -3,7 +3,7 @@
 use crate::check::{Checker, Element, allowed, entry_origin, join, printable};
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, ChosenClass};
-use crate::format::{Family, Form, Section};
+use crate::form::{Family, Form, Section};
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::value;
 use sojourn_core::registry::{Descriptor, Parameter, Params, Preset};

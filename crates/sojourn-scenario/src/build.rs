@@ -1,20 +1,15 @@
 //! Makes a [`Scenario`] from checked values.
 
-use crate::ReceiverControl;
 use crate::changes::{Resolved, ResolvedLink};
-use crate::derived::{
-    CHECKED, connections_of, counts, direction, enters, interval, is_shared, last_unsaid_start, per_flow, place, rtts,
-    sizes, voip,
-};
-use crate::fields::{Fields, Item, as_rate, as_span};
+use crate::declare::Table;
+use crate::derived::{CHECKED, connections_of, enters, interval, last_unsaid_start, per_flow, rtts, traffic_in_bytes};
+use crate::fields::{Fields, Item, as_span};
+use crate::group::{Group, GroupKeys, Moments};
+use crate::link::{Capacity, Hop, Link, LinkKeys};
 use crate::stations::{in_air, names, nominal, nominal_of_all, of_group, rate_name};
-use crate::{
-    Bucket, Capacity, Change, EcnRemark, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange, Moments, Phase, Qdisc,
-    Remark, Scenario, Shape, Station,
-};
-use crate::{Messages, Pace, Padding, Reach, Traffic, Train, Video, Web};
+use crate::traffic::{Arrivals, Bulk, Call, Padding, Traffic, Transfers};
+use crate::{Change, LinkChange, Scenario, Station};
 use sojourn_core::Span;
-use sojourn_queue::Ecn;
 use std::sync::Arc;
 
 /// The scenario that `fields` describe; `name` is its name where they give none.
@@ -32,16 +27,7 @@ pub(crate) fn scenario(fields: &Fields, changes: &[Resolved], name: &str) -> Sce
         stations: fields.tables("station").iter().flat_map(|one| stations(one, fields)).collect(),
         groups: fields.tables("group").iter().map(|one| group(one, fields)).collect(),
         changes: changes.iter().map(|one| change(one, fields)).collect(),
-        phases: fields.tables("phase").iter().map(phase).collect(),
-    }
-}
-
-fn phase(fields: &Fields) -> Phase {
-    Phase {
-        name: fields.text("name").expect(CHECKED).to_owned(),
-        from: span(fields, "from"),
-        to: span(fields, "to"),
-        every: fields.span("every"),
+        phases: fields.tables("phase").iter().map(table).collect(),
     }
 }
 
@@ -61,37 +47,13 @@ fn span(fields: &Fields, key: &str) -> Span {
 }
 
 fn link(fields: &Fields, scenario: &Fields) -> Link {
-    let params = |key| fields.chosen(key).map(|chosen| chosen.params.clone());
-    Link {
-        capacity: capacity(fields, scenario),
-        framing: params("framing"),
-        medium: params("medium"),
-        delay: span(fields, "delay"),
-        jitter: fields.table("jitter").map(jitter),
-        loss: fields.number("loss").expect(CHECKED),
-        noise: params("noise"),
-        protection: params("protection"),
-        policer: fields.table("policer").map(bucket),
-        shaper: fields.table("shaper").map(bucket),
-        remark: fields.table("remark").map(remark),
-        queue: params("queue").expect(CHECKED),
-    }
-}
-
-fn bucket(fields: &Fields) -> Bucket {
-    Bucket { rate: fields.rate("rate").expect(CHECKED), burst_bytes: fields.bytes("burst").expect(CHECKED) }
-}
-
-fn remark(fields: &Fields) -> Remark {
-    Remark { dscp: fields.dscp("dscp"), ecn: fields.choice("ecn").and_then(EcnRemark::from_name) }
-}
-
-fn capacity(fields: &Fields, scenario: &Fields) -> Capacity {
-    match fields.item("trace") {
-        Some(Item::Trace(trace)) => Capacity::Recorded(Arc::clone(trace)),
-        _ if is_shared(fields) => Capacity::Shared(nominal_of_all(scenario).expect(CHECKED)),
-        _ => Capacity::Fixed(fields.rate("rate").expect(CHECKED)),
-    }
+    let keys: LinkKeys = table(fields);
+    let capacity = match (&keys.trace, keys.rate) {
+        (Some(trace), _) => Capacity::Recorded(Arc::clone(trace)),
+        (None, Some(rate)) => Capacity::Fixed(rate),
+        (None, None) => Capacity::Shared(nominal_of_all(scenario).expect(CHECKED)),
+    };
+    Link { capacity, keys }
 }
 
 /// The stations of one table.
@@ -104,97 +66,28 @@ fn stations(fields: &Fields, scenario: &Fields) -> Vec<Station> {
         air: in_air(fields, &setup).expect(CHECKED),
         link: Link {
             capacity: Capacity::Shared(nominal(fields, scenario).expect(CHECKED)),
-            framing: None,
-            medium: None,
-            delay: Span::ZERO,
-            jitter: None,
-            loss: 0.0,
-            noise: None,
-            protection: None,
-            policer: None,
-            shaper: None,
-            remark: None,
-            queue: fields.chosen("queue").expect(CHECKED).params.clone(),
+            keys: LinkKeys::of(fields.chosen("queue").expect(CHECKED).params.clone()),
         },
     };
     names(fields).into_iter().map(station).collect()
 }
 
-fn jitter(fields: &Fields) -> Jitter {
-    let shape = match fields.section.name {
-        "uniform" => Shape::Uniform(span(fields, "max")),
-        "normal" => Shape::Normal(span(fields, "mean"), span(fields, "sd")),
-        other => unreachable!("no jitter is called {other}"),
-    };
-    Jitter { shape, reorder: fields.boolean("reorder").expect(CHECKED) }
-}
-
 fn hop(fields: &Fields, scenario: &Fields) -> Hop {
-    Hop {
-        name: fields.text("name").expect(CHECKED).to_owned(),
-        direction: direction(fields),
-        place: place(fields),
-        link: link(fields, scenario),
-    }
+    Hop { keys: table(fields), link: link(fields, scenario) }
 }
-
-/// What waits before a host's network card; nothing where the format has no such keys.
-fn host_queue(host: &Fields) -> Option<HostQueue> {
-    let qdisc = host.choice("qdisc")?;
-    let queue = HostQueue::of(Qdisc::ALL.into_iter().find(|known| known.name() == qdisc)?);
-    let given = |key: &str| host.slot(key).is_some();
-    Some(HostQueue {
-        ring: if given("ring") { host.integer("ring").expect(CHECKED) as u32 } else { queue.ring },
-        byte_limits: if given("byte_limits") { host.boolean("byte_limits").expect(CHECKED) } else { queue.byte_limits },
-        completions: if given("completions") { span(host, "completions") } else { queue.completions },
-        ..queue
-    })
-}
-
-/// Linux scales the window for the largest buffer that it may come to have, 6 MiB (`tcp_rmem`, `tcp_select_initial_window`).
-const USUAL_WINDOW_SCALE: u8 = 7;
 
 fn group(fields: &Fields, scenario: &Fields) -> Group {
-    let flows = fields.integer("flows").expect(CHECKED) as u32;
+    let keys = table::<GroupKeys>(fields).resolved();
+    let start = fields.item("start");
     Group {
-        name: fields.text("name").expect(CHECKED).to_owned(),
-        title: fields.text("title").map(str::to_owned),
-        flows,
-        control: fields.chosen("control").map(|chosen| chosen.params.clone()),
-        receiver_control: fields.chosen("receiver_control").map(|chosen| ReceiverControl {
-            control: chosen.params.clone(),
-            window_scale: fields.integer("window_scale").map_or(USUAL_WINDOW_SCALE, |scale| scale as u8),
-        }),
-        transport: fields.chosen("transport").expect(CHECKED).params.clone(),
-        traffic: traffic(fields.table("traffic").expect(CHECKED), fields, scenario),
+        traffic: traffic(fields, scenario),
         rtt: rtts(fields),
-        access_rate: fields.rate("access_rate"),
-        host: fields.table("host").map(|host| Host {
-            small_queue: span(host, "small_queue"),
-            small_queue_packets: host.integer("small_queue_packets").expect(CHECKED) as u32,
-            burst: host.integer("burst").expect(CHECKED) as u32,
-            burst_time: span(host, "burst_time"),
-            burst_least: host.integer("burst_least").expect(CHECKED) as u32,
-            paces_all: host.choice("pacing") == Some("fq"),
-            receive_offload: span(host, "receive_offload"),
-            queue: host_queue(host),
-        }),
-        start: fields
-            .item("start")
-            .map_or_else(|| unsaid_start(fields, scenario, flows), |start| moments(start, flows)),
-        stop: fields.item("stop").map(|stop| moments(stop, flows)),
-        direction: direction(fields),
+        start: start.map_or_else(|| unsaid_start(fields, scenario, keys.flows), |start| moments(start, keys.flows)),
+        stop: fields.item("stop").map(|stop| moments(stop, keys.flows)),
         connections_of: connections_of(fields, scenario),
         enters: enters(fields, scenario),
         stations: of_group(fields, scenario),
-        dscp: fields.dscp("dscp").expect(CHECKED),
-        hosts: fields.integer("hosts").map(|hosts| hosts as u32),
-        receiver_hosts: fields.integer("receiver_hosts").map(|hosts| hosts as u32),
-        clock_offset_nanos: match fields.item("clock_offset") {
-            Some(Item::Offset(nanos)) => *nanos,
-            other => unreachable!("clock_offset holds {other:?}"),
-        },
-        clock_skew_ppm: fields.number("clock_skew_ppm").expect(CHECKED),
+        keys,
     }
 }
 
@@ -214,109 +107,37 @@ fn moments(item: &Item, flows: u32) -> Moments {
     }
 }
 
-fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
+/// The table that `fields` are.
+fn table<T: Table>(fields: &Fields) -> T {
+    T::read(fields).expect(CHECKED)
+}
+
+fn traffic(group: &Fields, scenario: &Fields) -> Traffic {
+    let fields = &traffic_in_bytes(group).expect(CHECKED);
     match fields.section.name {
-        "bulk" => Traffic::Bulk { size_bytes: fields.bytes("size") },
-        "on-off" if span(fields, "off").is_zero() => Traffic::Bulk { size_bytes: None },
-        "on-off" => Traffic::OnOff {
-            on: span(fields, "on"),
-            off: span(fields, "off"),
-            fixed: fields.choice("times") == Some("fixed"),
-            fresh: fields.choice("connection") == Some("fresh"),
-        },
-        "cbr" => Traffic::Cbr {
-            rate: fields.rate("rate").expect(CHECKED),
-            packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
-            ecn: datagram_ecn(fields),
-        },
-        "ping" => {
-            Traffic::Ping { every: span(fields, "every"), packet_bytes: fields.bytes("packet").expect(CHECKED) as u32 }
+        "bulk" => Traffic::Bulk(table(fields)),
+        "on-off" if span(fields, "off").is_zero() => Traffic::Bulk(Bulk { size_bytes: None }),
+        "on-off" => Traffic::OnOff(table(fields)),
+        "cbr" => Traffic::Cbr(table(fields)),
+        "ping" => Traffic::Ping(table(fields)),
+        "train" => Traffic::Train(table(fields)),
+        "voip" => Traffic::Voip(table::<Call>(fields).into()),
+        "video" => Traffic::Video(table(fields)),
+        "transfers" => {
+            let Arrivals { sizes, connections, .. } = table(fields);
+            Traffic::Transfers(Transfers {
+                interval: interval(fields, group, scenario).expect(CHECKED),
+                sizes,
+                connections,
+            })
         }
-        "train" => Traffic::Train(train(fields)),
-        "voip" => Traffic::Voip(voip(fields).expect(CHECKED)),
-        "video" => Traffic::Video(video(fields)),
-        "transfers" => Traffic::Transfers {
-            interval: interval(fields, group, scenario).expect(CHECKED),
-            sizes: sizes(fields, group).expect(CHECKED),
-            connections: fields.integer("connections").expect(CHECKED) as u32,
-        },
-        "padding" | "adaptive-padding" => Traffic::Padding(padding(fields)),
-        "web" => Traffic::Web(web(fields, group)),
-        "messages" => Traffic::Messages(Messages {
-            size_bytes: fields.bytes("size").expect(CHECKED),
-            every: span(fields, "every"),
-        }),
+        "web" => Traffic::Web(table(fields)),
+        "messages" => Traffic::Messages(table(fields)),
+        "padding" => Traffic::Padding(Padding::Steady(table(fields))),
+        "adaptive-padding" => Traffic::Padding(Padding::Adaptive(table(fields))),
         other => match crate::outside::custom(fields) {
             Some(custom) => Traffic::Custom(custom),
             None => unreachable!("no traffic is called {other}"),
         },
-    }
-}
-
-fn train(fields: &Fields) -> Train {
-    Train {
-        count: fields.integer("count").expect(CHECKED) as u32,
-        packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
-        spacing: span(fields, "spacing"),
-        every: fields.span("every"),
-        repeat: fields.integer("repeat").map(|trains| trains as u32),
-        large: fields
-            .integer("large")
-            .zip(fields.integer("large_every"))
-            .map(|(packets, every)| (packets as u32, every as u32)),
-        ecn: datagram_ecn(fields),
-    }
-}
-
-fn datagram_ecn(fields: &Fields) -> Ecn {
-    match fields.choice("ect") {
-        Some("ect0") => Ecn::Ect0,
-        Some(_) => Ecn::Ect1,
-        None => Ecn::NotEct,
-    }
-}
-
-fn padding(fields: &Fields) -> Padding {
-    let pace = if fields.section.name == "padding" {
-        let rate = fields.packet_rate("rate").expect(CHECKED);
-        Pace::Steady { rate, bursts: fields.integer("burst").map(|packets| packets as u32).zip(fields.span("every")) }
-    } else {
-        Pace::Adaptive {
-            target: span(fields, "target"),
-            most: fields.packet_rate("most").expect(CHECKED),
-            duty: fields.number("duty").expect(CHECKED),
-            probe: span(fields, "probe"),
-        }
-    };
-    Padding {
-        pace,
-        packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
-        reach: if fields.choice("reach") == Some("bottleneck") { Reach::Bottleneck } else { Reach::Receiver },
-    }
-}
-
-fn web(fields: &Fields, group: &Fields) -> Web {
-    Web {
-        objects: fields.table("objects").and_then(counts).expect(CHECKED),
-        sizes: sizes(fields, group).expect(CHECKED),
-        connections: fields.integer("connections").expect(CHECKED) as u32,
-        reuse: fields.boolean("reuse").expect(CHECKED),
-        request_bytes: fields.bytes("request").expect(CHECKED) as u32,
-        think: span(fields, "think"),
-    }
-}
-
-fn video(fields: &Fields) -> Video {
-    let ladder = match fields.item("ladder") {
-        Some(Item::Values(rates)) => rates.iter().map(|&rate| as_rate(rate)).collect(),
-        other => unreachable!("ladder holds {other:?}"),
-    };
-    Video {
-        ladder,
-        segment: span(fields, "segment"),
-        buffer: span(fields, "buffer"),
-        samples: fields.integer("samples").expect(CHECKED) as usize,
-        safety: fields.number("safety").expect(CHECKED),
-        low_buffer_safety: fields.number("low_buffer_safety").expect(CHECKED),
     }
 }

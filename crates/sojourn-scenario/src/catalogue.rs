@@ -1,7 +1,9 @@
 //! Everything that can be named in a scenario, as data for listings and documentation.
 
 use crate::access::{Line, PROFILES, Profile, Settings};
-use crate::format::{FAMILIES, Family, Section, TRAFFIC};
+use crate::families::FAMILIES;
+use crate::form::{Family, Section};
+use crate::traffic::TRAFFIC;
 use crate::{outside, ready, value, write};
 use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, Preset, Says, Setting, Unit};

@@ -3,7 +3,8 @@
 use crate::check::{Checker, entry_origin, join, printable};
 use crate::diagnostic::{Fault, nearest};
 use crate::fields::{Fields, Item};
-use crate::format::{Form, Part, SCENARIO, Section};
+use crate::form::{Form, Part, Section};
+use crate::format::SCENARIO;
 use crate::node::{Data, Node, Origin, Table};
 use crate::stations::has_air;
 use crate::{GroupChange, Which, derived, overrides, rules};
@@ -235,7 +236,7 @@ fn merged(
     path: &str,
 ) -> (Vec<&'static str>, Fields) {
     overrides::merge(section, link, part, checker.reporter, path);
-    let named = |key: &&'static crate::format::Key| key.name != "name" && part.get(key.name).is_some();
+    let named = |key: &&'static crate::form::Key| key.name != "name" && part.get(key.name).is_some();
     let keys = section.keys().filter(named).map(|key| key.name).collect();
     (keys, checker.section(section, link, path))
 }

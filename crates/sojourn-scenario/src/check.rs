@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::{Fields, Item, as_rate, as_span};
-use crate::format::{Form, Key, Part, Presence, Section, Select, is_shared};
+use crate::form::{Form, Key, Part, Presence, Section, Select};
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::quantity::PACE;
 use crate::trace::Base;
@@ -133,7 +133,7 @@ impl Checker<'_, '_> {
     fn exclusive_keys(&mut self, section: &Section, table: &Table, origin: Origin, path: &str) {
         let keys = section.exclusive();
         let given: Vec<_> = keys.iter().filter_map(|key| table.entry(key)).collect();
-        let shared = is_shared(table);
+        let shared = has_shared_medium(table);
         match given[..] {
             [_, ..] | [] if keys.is_empty() => {}
             [] if shared => {}
@@ -389,7 +389,7 @@ impl Presence {
                 let word = other.as_text().or_else(|| other.as_table()?.get("kind")?.as_text());
                 kinds.contains(&word?).then_some(reason)
             }
-            Presence::OptionalBeside { .. } if is_shared(table) => Some("the air is no wire"),
+            Presence::OptionalBeside { .. } if has_shared_medium(table) => Some("the air is no wire"),
             Presence::OptionalBeside { key, reason, .. } => table.get(key).is_none().then_some(reason),
             _ => None,
         }
@@ -484,4 +484,11 @@ fn allowed_select(select: &Select) -> String {
     } else {
         format!("{}, or a table with one of them as its kind", names.join(", "))
     }
+}
+
+/// Whether the table of a link gives it a medium that stations share, so that it has no rate of its own.
+fn has_shared_medium(link: &Table) -> bool {
+    let Some(medium) = link.get("medium") else { return false };
+    let word = medium.as_text().or_else(|| medium.as_table()?.get("kind")?.as_text());
+    word.is_some_and(|word| sojourn_media::NAMES.contains(&word))
 }

@@ -1,8 +1,9 @@
 //! What follows from the checked values of several keys.
 
+use crate::declare::Held;
 use crate::fields::{Fields, Item, as_span};
 use crate::stations::{has_air, nominal_of_all};
-use crate::{Codec, Direction, Echo, Place, Sizes, Voip, Which};
+use crate::{Direction, Place, Sizes, Which};
 use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
 
@@ -13,11 +14,11 @@ pub(crate) const CHECKED: &str = "checked values are complete";
 const STARTS_WITHIN: Span = Span::from_millis(100);
 
 pub(crate) fn direction(fields: &Fields) -> Direction {
-    if fields.choice("direction") == Some("reverse") { Direction::Reverse } else { Direction::Forward }
+    Direction::from_item(fields.item("direction")).unwrap_or(Direction::Forward)
 }
 
 pub(crate) fn place(hop: &Fields) -> Place {
-    if hop.choice("at") == Some("before") { Place::Before } else { Place::After }
+    Place::from_item(hop.item("at")).unwrap_or(Place::After)
 }
 
 /// The link at which the data of `group` enters the network, where it says one that is there.
@@ -54,7 +55,7 @@ pub(crate) fn crossed<'f>(group: &Fields, scenario: &'f Fields) -> impl Iterator
 
 /// Whether a link has a medium that stations share.
 pub(crate) fn is_shared(link: &Fields) -> bool {
-    link.chosen("medium").is_some_and(|medium| crate::types::is_shared(&medium.params))
+    link.chosen("medium").is_some_and(|medium| crate::link::is_shared(&medium.params))
 }
 
 /// The rate, or mean rate, of the main link in the direction of the group's data.
@@ -115,47 +116,20 @@ pub(crate) fn bounds(group: &Fields, key: &str) -> Option<(Span, Span)> {
     Some((spans.clone().min()?, spans.max()?))
 }
 
-/// The call that `fields` describe, where they are valid.
-pub(crate) fn voip(fields: &Fields) -> Option<Voip> {
-    let codec = Codec::named(fields.choice("codec")?)?;
-    let frame = fields.span("frame").unwrap_or(Voip::FRAME);
-    let coded = (codec.rate * frame.as_nanos()).div_ceil(8_000_000_000);
-    let quality = |key, of: fn((f64, f64)) -> f64| fields.number(key).or(codec.quality.map(of));
-    Some(Voip {
-        codec,
-        frame,
-        payload_bytes: fields.bytes("payload").unwrap_or(coded) as u32,
-        quality: quality("ie", |(ie, _)| ie).zip(quality("bpl", |(_, bpl)| bpl)),
-        echo: Echo { telr_db: fields.number("telr_db")?, wepl_db: fields.number("wepl_db")? },
-        spurts: fields.span("talk").zip(fields.span("pause")),
-    })
+/// The traffic of `group` with sizes in bytes, where its transport is valid.
+pub(crate) fn traffic_in_bytes(group: &Fields) -> Option<Fields> {
+    let options = Options::new(&group.chosen("transport")?.params).ok()?;
+    Some(group.table("traffic")?.in_bytes(u64::from(options.payload_bytes)))
 }
 
-/// The sizes of the traffic `fields` of `group`, where they are valid.
-pub(crate) fn sizes(fields: &Fields, group: &Fields) -> Option<Sizes> {
-    let full = u64::from(Options::new(&group.chosen("transport")?.params).ok()?.payload_bytes);
-    let size = fields.table("size")?;
-    distribution(size, "size", |key| size.payload(key, full))
+/// The sizes of the traffic of `group`, where they are valid.
+pub(crate) fn sizes(group: &Fields) -> Option<Sizes> {
+    Sizes::from_item(traffic_in_bytes(group)?.item("size"))
 }
 
-/// The numbers of things that `fields` describe, where they are valid.
-pub(crate) fn counts(fields: &Fields) -> Option<Sizes> {
-    distribution(fields, "count", |key| fields.integer(key))
-}
-
-/// The distribution that `fields` describe, of what `read` makes of a key; a fixed value is called `fixed`.
-fn distribution(fields: &Fields, fixed: &str, read: impl Fn(&str) -> Option<u64>) -> Option<Sizes> {
-    Some(match fields.section.name {
-        "fixed" => Sizes::Fixed(read(fixed)?),
-        "pareto" => Sizes::Pareto { min: read("min")?, max: read("max")?, shape: fields.number("shape")? },
-        "log-normal" => Sizes::LogNormal { median: read("median")?, sigma: fields.number("sigma")?, max: read("max")? },
-        "zipf" => Sizes::Zipf {
-            unit: if fields.section.key("unit").is_some() { read("unit")? } else { 1 },
-            most: fields.integer("most")?,
-            exponent: fields.number("exponent")?,
-        },
-        other => unreachable!("no distribution is called {other}"),
-    })
+/// The numbers of objects of the pages of `group`, where they are valid.
+pub(crate) fn counts(traffic: &Fields) -> Option<Sizes> {
+    Sizes::from_item(traffic.item("objects"))
 }
 
 /// The mean time between the arrivals at a flow of the transfers `fields` of `group`, where it is valid.
@@ -164,7 +138,7 @@ pub(crate) fn interval(fields: &Fields, group: &Fields, scenario: &Fields) -> Op
         return Some(interval);
     }
     let bytes_per_second = fields.number("load")? * main_link(group, scenario)?.bytes_per_second();
-    let seconds = sizes(fields, group)?.mean() * group.integer("flows")? as f64 / bytes_per_second;
+    let seconds = sizes(group)?.mean() * group.integer("flows")? as f64 / bytes_per_second;
     // A load of nothing has no interval, but it was refused.
     seconds.is_finite().then(|| Span::from_secs_f64(seconds))
 }

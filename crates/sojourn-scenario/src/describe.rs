@@ -1,17 +1,16 @@
 //! The checked values that describe a [`Scenario`]: the way back from it to text.
 
+use crate::declare::Table;
+use crate::families::CLASS;
 use crate::fields::{Chosen, Fields, Item};
-use crate::format::{CLASS, Form, SCENARIO, Section};
+use crate::form::{Form, Section};
+use crate::format::SCENARIO;
 use crate::node::Origin;
-use crate::{
-    Capacity, Change, Direction, Group, GroupChange, Hop, Jitter, Link, Moments, Pace, Phase, Place, Reach, Scenario,
-    Shape, Sizes, Station, Traffic, Which,
-};
+use crate::{Change, Group, GroupChange, Hop, Link, Moments, Scenario, Station, Which};
+use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
-use sojourn_core::{Rate, Span};
 use sojourn_media::cell::Quality;
-use sojourn_queue::{Dscp, Ecn};
-use std::sync::Arc;
+use sojourn_queue::Dscp;
 
 /// The values of a whole file.
 pub(crate) fn scenario(scenario: &Scenario) -> Fields {
@@ -42,18 +41,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Fields {
         );
     }
     if !scenario.phases.is_empty() {
-        fields.put("phase", Item::Tables(scenario.phases.iter().map(phase).collect()));
-    }
-    fields
-}
-
-fn phase(phase: &Phase) -> Fields {
-    let mut fields = new_table(&SCENARIO, "phase");
-    fields.put("name", Item::Text(phase.name.clone()));
-    fields.put("from", span(phase.from));
-    fields.put("to", span(phase.to));
-    if let Some(every) = phase.every {
-        fields.put("every", span(every));
+        fields.put("phase", Item::Tables(scenario.phases.iter().map(Table::fields).collect()));
     }
     fields
 }
@@ -115,17 +103,6 @@ fn new_table(section: &Section, key: &str) -> Fields {
     }
 }
 
-/// An empty table for the kind `kind` of the key `key` of `section`.
-fn new_kind(section: &Section, key: &str, kind: &str) -> Fields {
-    match section.key(key).map(|key| &key.form) {
-        Some(Form::Select(select)) => {
-            let inner = select.kind(kind).unwrap_or_else(|| panic!("{key} has no kind {kind}"));
-            Fields::new(inner, Origin::Unknown)
-        }
-        other => unreachable!("{key} is no choice but {other:?}"),
-    }
-}
-
 fn span(span: Span) -> Item {
     Item::Value(Value::Span(span))
 }
@@ -136,10 +113,6 @@ fn integer(integer: u64) -> Item {
 
 fn number(number: f64) -> Item {
     Item::Value(Value::Number(number))
-}
-
-fn word(word: &'static str) -> Item {
-    Item::Value(Value::Choice(word))
 }
 
 fn params(params: &Params) -> Item {
@@ -167,96 +140,14 @@ pub(crate) fn class(class: &Class) -> Fields {
     fields
 }
 
-fn direction(direction: Direction) -> Item {
-    word(match direction {
-        Direction::Forward => "forward",
-        Direction::Reverse => "reverse",
-    })
-}
-
 fn link(link: &Link, mut fields: Fields) -> Fields {
-    match &link.capacity {
-        Capacity::Fixed(rate) => fields.put("rate", rate_item(*rate)),
-        Capacity::Recorded(trace) => fields.put("trace", Item::Trace(Arc::clone(trace))),
-        // The medium says it.
-        Capacity::Shared(_) => {}
-    }
-    let parts = [
-        ("framing", &link.framing),
-        ("medium", &link.medium),
-        ("noise", &link.noise),
-        ("protection", &link.protection),
-    ];
-    for (key, part) in parts {
-        if let Some(part) = part {
-            fields.put(key, params(part));
-        }
-    }
-    fields.put("delay", span(link.delay));
-    if let Some(jitter) = &link.jitter {
-        let described = self::jitter(jitter, fields.section);
-        fields.put("jitter", Item::Table(described));
-    }
-    fields.put("loss", number(link.loss));
-    for (key, bucket) in [("policer", link.policer), ("shaper", link.shaper)] {
-        if let Some(bucket) = bucket {
-            let mut table = new_table(fields.section, key);
-            table.put("rate", rate_item(bucket.rate));
-            table.put("burst", Item::Bytes(bucket.burst_bytes));
-            fields.put(key, Item::Table(table));
-        }
-    }
-    if let Some(remark) = &link.remark {
-        let mut table = new_table(fields.section, "remark");
-        if let Some(dscp) = remark.dscp {
-            table.put("dscp", Item::Dscp(dscp));
-        }
-        if let Some(ecn) = remark.ecn {
-            table.put("ecn", word(ecn.name()));
-        }
-        fields.put("remark", Item::Table(table));
-    }
-    fields.put("queue", params(&link.queue));
-    fields
-}
-
-fn datagram_ecn(ecn: Ecn, fields: &mut Fields) {
-    match ecn {
-        Ecn::Ect0 => fields.put("ect", word("ect0")),
-        Ecn::Ect1 => fields.put("ect", word("ect1")),
-        Ecn::NotEct | Ecn::Ce => {}
-    }
-}
-
-fn jitter(jitter: &Jitter, section: &Section) -> Fields {
-    let mut fields = match jitter.shape {
-        Shape::Uniform(max) => {
-            let mut fields = new_kind(section, "jitter", "uniform");
-            fields.put("max", span(max));
-            fields
-        }
-        Shape::Normal(mean, sd) => {
-            let mut fields = new_kind(section, "jitter", "normal");
-            fields.put("mean", span(mean));
-            fields.put("sd", span(sd));
-            fields
-        }
-    };
-    fields.put("reorder", Item::Value(Value::Boolean(jitter.reorder)));
+    link.keys.write(&mut fields);
     fields
 }
 
 fn hop(hop: &Hop) -> Fields {
     let mut fields = link(&hop.link, new_table(&SCENARIO, "hop"));
-    fields.put("name", Item::Text(hop.name.clone()));
-    fields.put("direction", direction(hop.direction));
-    fields.put(
-        "at",
-        word(match hop.place {
-            Place::Before => "before",
-            Place::After => "after",
-        }),
-    );
+    hop.keys.write(&mut fields);
     fields
 }
 
@@ -291,30 +182,15 @@ fn station(station: &Station) -> Fields {
 }
 
 fn group(group: &Group, scenario: &Scenario) -> Fields {
-    let mut fields = new_table(&SCENARIO, "group");
-    fields.put("name", Item::Text(group.name.clone()));
-    if let Some(title) = &group.title {
-        fields.put("title", Item::Text(title.clone()));
-    }
-    fields.put("flows", integer(u64::from(group.flows)));
+    let mut fields = group.keys.fields();
     fields.put("rtt", per_flow(&group.rtt));
-    if let Some(control) = &group.control {
-        fields.put("control", params(control));
-    }
-    if let Some(steering) = &group.receiver_control {
-        fields.put("receiver_control", params(&steering.control));
-        fields.put("window_scale", integer(u64::from(steering.window_scale)));
-    }
-    fields.put("transport", params(&group.transport));
-    let traffic = self::traffic(&group.traffic, fields.section);
-    fields.put("traffic", Item::Table(traffic));
+    fields.put("traffic", Item::Table(group.traffic.fields()));
     let start = moments("start", &group.start, fields.section);
     fields.put("start", start);
     if let Some(stop) = &group.stop {
         let stop = moments("stop", stop, fields.section);
         fields.put("stop", stop);
     }
-    fields.put("direction", direction(group.direction));
     if let Some(other) = group.connections_of {
         fields.put("connections_of", Item::Text(scenario.groups[other].name.clone()));
     }
@@ -330,34 +206,6 @@ fn group(group: &Group, scenario: &Scenario) -> Fields {
         let name = |&place: &usize| Item::Text(scenario.stations[place].name.clone());
         fields.put("station", Item::List(group.stations.iter().map(name).collect()));
     }
-    fields.put("dscp", Item::Dscp(group.dscp));
-    for (key, hosts) in [("hosts", group.hosts), ("receiver_hosts", group.receiver_hosts)] {
-        if let Some(hosts) = hosts {
-            fields.put(key, integer(u64::from(hosts)));
-        }
-    }
-    if let Some(rate) = group.access_rate {
-        fields.put("access_rate", rate_item(rate));
-    }
-    if let Some(host) = group.host {
-        let mut table = new_kind(fields.section, "host", "linux");
-        table.put("small_queue", span(host.small_queue));
-        table.put("small_queue_packets", integer(u64::from(host.small_queue_packets)));
-        table.put("burst", integer(u64::from(host.burst)));
-        table.put("burst_time", span(host.burst_time));
-        table.put("burst_least", integer(u64::from(host.burst_least)));
-        table.put("pacing", word(if host.paces_all { "fq" } else { "control" }));
-        table.put("receive_offload", span(host.receive_offload));
-        if let Some(queue) = host.queue {
-            table.put("qdisc", word(queue.qdisc.name()));
-            table.put("ring", integer(u64::from(queue.ring)));
-            table.put("byte_limits", Item::Value(Value::Boolean(queue.byte_limits)));
-            table.put("completions", span(queue.completions));
-        }
-        fields.put("host", Item::Table(table));
-    }
-    fields.put("clock_offset", Item::Offset(group.clock_offset_nanos));
-    fields.put("clock_skew_ppm", number(group.clock_skew_ppm));
     fields
 }
 
@@ -377,185 +225,4 @@ fn moments(key: &str, moments: &Moments, section: &Section) -> Item {
             Item::Table(fields)
         }
     }
-}
-
-fn traffic(traffic: &Traffic, section: &Section) -> Fields {
-    let kind = |name| new_kind(section, "traffic", name);
-    match traffic {
-        Traffic::Bulk { size_bytes } => {
-            let mut fields = kind("bulk");
-            if let Some(bytes) = size_bytes {
-                fields.put("size", Item::Bytes(*bytes));
-            }
-            fields
-        }
-        Traffic::OnOff { on, off, fixed, fresh } => {
-            let mut fields = kind("on-off");
-            fields.put("on", span(*on));
-            fields.put("off", span(*off));
-            fields.put("times", Item::Value(Value::Choice(if *fixed { "fixed" } else { "exponential" })));
-            fields.put("connection", Item::Value(Value::Choice(if *fresh { "fresh" } else { "kept" })));
-            fields
-        }
-        Traffic::Cbr { rate, packet_bytes, ecn } => {
-            let mut fields = kind("cbr");
-            fields.put("rate", rate_item(*rate));
-            fields.put("packet", Item::Bytes(u64::from(*packet_bytes)));
-            datagram_ecn(*ecn, &mut fields);
-            fields
-        }
-        Traffic::Ping { every, packet_bytes } => {
-            let mut fields = kind("ping");
-            fields.put("every", span(*every));
-            fields.put("packet", Item::Bytes(u64::from(*packet_bytes)));
-            fields
-        }
-        Traffic::Train(train) => {
-            let mut fields = kind("train");
-            fields.put("count", integer(u64::from(train.count)));
-            fields.put("packet", Item::Bytes(u64::from(train.packet_bytes)));
-            fields.put("spacing", span(train.spacing));
-            if let Some(every) = train.every {
-                fields.put("every", span(every));
-            }
-            if let Some(repeat) = train.repeat {
-                fields.put("repeat", integer(u64::from(repeat)));
-            }
-            if let Some((packets, every)) = train.large {
-                fields.put("large", integer(u64::from(packets)));
-                fields.put("large_every", integer(u64::from(every)));
-            }
-            datagram_ecn(train.ecn, &mut fields);
-            fields
-        }
-        Traffic::Voip(voip) => {
-            let mut fields = kind("voip");
-            fields.put("codec", word(voip.codec.name));
-            fields.put("frame", span(voip.frame));
-            fields.put("payload", Item::Bytes(u64::from(voip.payload_bytes)));
-            if let Some((ie, bpl)) = voip.quality {
-                fields.put("ie", number(ie));
-                fields.put("bpl", number(bpl));
-            }
-            fields.put("telr_db", number(voip.echo.telr_db));
-            fields.put("wepl_db", number(voip.echo.wepl_db));
-            if let Some((talk, pause)) = voip.spurts {
-                fields.put("talk", span(talk));
-                fields.put("pause", span(pause));
-            }
-            fields
-        }
-        Traffic::Transfers { interval, sizes, connections } => {
-            let mut fields = kind("transfers");
-            fields.put("interval", span(*interval));
-            fields.put("size", self::sizes(sizes, fields.section));
-            fields.put("connections", integer(u64::from(*connections)));
-            fields
-        }
-        Traffic::Padding(padding) => {
-            let mut fields = match padding.pace {
-                Pace::Steady { rate, bursts } => {
-                    let mut fields = kind("padding");
-                    fields.put("rate", Item::PacketRate(rate));
-                    if let Some((packets, every)) = bursts {
-                        fields.put("burst", integer(u64::from(packets)));
-                        fields.put("every", span(every));
-                    }
-                    fields
-                }
-                Pace::Adaptive { target, most, duty, probe } => {
-                    let mut fields = kind("adaptive-padding");
-                    fields.put("target", span(target));
-                    fields.put("most", Item::PacketRate(most));
-                    fields.put("duty", number(duty));
-                    fields.put("probe", span(probe));
-                    fields
-                }
-            };
-            fields.put("packet", Item::Bytes(u64::from(padding.packet_bytes)));
-            fields.put(
-                "reach",
-                word(match padding.reach {
-                    Reach::Receiver => "receiver",
-                    Reach::Bottleneck => "bottleneck",
-                }),
-            );
-            fields
-        }
-        Traffic::Messages(messages) => {
-            let mut fields = kind("messages");
-            fields.put("size", Item::Bytes(messages.size_bytes));
-            fields.put("every", span(messages.every));
-            fields
-        }
-        Traffic::Web(web) => {
-            let mut fields = kind("web");
-            fields.put("objects", counts(&web.objects, fields.section));
-            fields.put("size", sizes(&web.sizes, fields.section));
-            fields.put("connections", integer(u64::from(web.connections)));
-            fields.put("reuse", Item::Value(Value::Boolean(web.reuse)));
-            fields.put("request", Item::Bytes(u64::from(web.request_bytes)));
-            fields.put("think", span(web.think));
-            fields
-        }
-        Traffic::Video(video) => {
-            let mut fields = kind("video");
-            fields.put("ladder", Item::Values(video.ladder.iter().map(|&rate| Value::Rate(rate)).collect()));
-            fields.put("segment", span(video.segment));
-            fields.put("buffer", span(video.buffer));
-            fields.put("samples", integer(video.samples as u64));
-            fields.put("safety", number(video.safety));
-            fields.put("low_buffer_safety", number(video.low_buffer_safety));
-            fields
-        }
-        Traffic::Custom(params) => crate::outside::fields(params),
-    }
-}
-
-/// `sizes` for the key `key` of `section`; a size becomes an item by `item`, and a fixed one is called `fixed`.
-fn distribution(sizes: &Sizes, section: &Section, key: &str, fixed: &'static str, item: fn(u64) -> Item) -> Item {
-    let kind = |name| new_kind(section, key, name);
-    Item::Table(match *sizes {
-        Sizes::Fixed(size) => {
-            let mut fields = kind("fixed");
-            fields.put(fixed, item(size));
-            fields
-        }
-        Sizes::Pareto { min, max, shape } => {
-            let mut fields = kind("pareto");
-            fields.put("min", item(min));
-            fields.put("max", item(max));
-            fields.put("shape", number(shape));
-            fields
-        }
-        Sizes::LogNormal { median, sigma, max } => {
-            let mut fields = kind("log-normal");
-            fields.put("median", item(median));
-            fields.put("sigma", number(sigma));
-            fields.put("max", item(max));
-            fields
-        }
-        Sizes::Zipf { unit, most, exponent } => {
-            let mut fields = kind("zipf");
-            if fields.section.key("unit").is_some() {
-                fields.put("unit", item(unit));
-            }
-            fields.put("most", integer(most));
-            fields.put("exponent", number(exponent));
-            fields
-        }
-    })
-}
-
-fn sizes(sizes: &Sizes, section: &Section) -> Item {
-    distribution(sizes, section, "size", "size", Item::Bytes)
-}
-
-fn counts(counts: &Sizes, section: &Section) -> Item {
-    distribution(counts, section, "objects", "count", integer)
-}
-
-/// A rate as a checked value.
-fn rate_item(rate: Rate) -> Item {
-    Item::Value(Value::Rate(rate))
 }

@@ -1,8 +1,8 @@
 //! A table of the file after checking: a typed value, or nothing, for each key of its section.
 
-use crate::Trace;
-use crate::format::form::Section;
+use crate::form::Section;
 use crate::node::Origin;
+use crate::recording::Trace;
 use sojourn_core::registry::{Class, FlowGroup, Members, Params, Value};
 use sojourn_core::{Rate, Span};
 use sojourn_queue::Dscp;
@@ -147,6 +147,19 @@ impl Fields {
         self.set(key, item, Origin::Unknown);
     }
 
+    /// The same values, with payloads in full packets as bytes where a full packet carries `payload_bytes`.
+    pub fn in_bytes(&self, payload_bytes: u64) -> Fields {
+        let mut fields = self.clone();
+        for slot in fields.slots.iter_mut().flatten() {
+            match &slot.item {
+                Item::FullPackets(packets) => slot.item = Item::Bytes(packets.saturating_mul(payload_bytes)),
+                Item::Table(inner) => slot.item = Item::Table(inner.in_bytes(payload_bytes)),
+                _ => {}
+            }
+        }
+        fields
+    }
+
     /// The value of `key`, where there is a valid one.
     pub fn slot(&self, key: &str) -> Option<&Slot> {
         self.slots[self.index(key)].as_ref()
@@ -158,7 +171,7 @@ impl Fields {
     }
 
     /// Keys and values, in the order of the section.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static crate::format::form::Key, Option<&Slot>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static crate::form::Key, Option<&Slot>)> {
         self.section.keys().zip(self.slots.iter().map(Option::as_ref))
     }
 
@@ -196,13 +209,6 @@ impl Fields {
         }
     }
 
-    pub fn boolean(&self, key: &str) -> Option<bool> {
-        match self.value(key)? {
-            Value::Boolean(boolean) => Some(boolean),
-            other => panic!("{key} holds {other:?}, not true or false"),
-        }
-    }
-
     pub fn choice(&self, key: &str) -> Option<&'static str> {
         match self.value(key)? {
             Value::Choice(word) => Some(word),
@@ -210,26 +216,10 @@ impl Fields {
         }
     }
 
-    pub fn dscp(&self, key: &str) -> Option<Dscp> {
-        match self.item(key)? {
-            Item::Dscp(dscp) => Some(*dscp),
-            other => panic!("{key} holds {other:?}, no code point"),
-        }
-    }
-
     pub fn bytes(&self, key: &str) -> Option<u64> {
         match self.slot(key)?.item {
             Item::Bytes(bytes) => Some(bytes),
             _ => panic!("{key} holds no size"),
-        }
-    }
-
-    /// The payload of `key` in bytes, where a full packet carries `payload_bytes`.
-    pub fn payload(&self, key: &str, payload_bytes: u64) -> Option<u64> {
-        match self.slot(key)?.item {
-            Item::Bytes(bytes) => Some(bytes),
-            Item::FullPackets(packets) => Some(packets.saturating_mul(payload_bytes)),
-            _ => panic!("{key} holds no payload"),
         }
     }
 

@@ -6,34 +6,23 @@
 
 mod access;
 mod change;
-pub(crate) mod form;
-mod group;
-mod host;
-mod link;
-mod phase;
-mod queue;
-mod sizes;
 mod station;
 #[cfg(test)]
 mod tests;
-mod traffic;
 
-use crate::access as lines;
+use crate::families::{CLASS, QUEUES};
+use crate::form::{Form, Key, LONGEST, Presence, Section};
+use crate::form::{MOMENT, time};
+use crate::group::GROUP;
+use crate::link::{BOTTLENECK, HOP, REVERSE};
+use crate::phase::PHASE;
 use access::ACCESS;
 pub(crate) use access::FILLED;
 use change::CHANGE;
-pub(crate) use form::{Family, Form, Key, Nested, Part, Presence, Section, Select};
-use group::GROUP;
-pub(crate) use link::is_shared;
-use link::{BOTTLENECK, HOP, REVERSE};
-use phase::PHASE;
-pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Kind};
 #[cfg_attr(not(any(test, feature = "random")), allow(unused_imports))]
 pub(crate) use station::STATION;
-pub use traffic::add_traffic;
-pub(crate) use traffic::{INTERVAL, TRAFFIC, UNRESPONSIVE, default_connections};
 
 impl Section {
     /// What to say of a key that it does not have but one of its algorithms does.
@@ -51,127 +40,10 @@ impl Section {
     }
 }
 
-/// Queue disciplines.
-pub(crate) static QUEUES: Family = Family {
-    noun: "queue discipline",
-    plural: "queues",
-    title: "Queue disciplines",
-    built_in: sojourn_queue::DESCRIPTORS,
-    added: Some(sojourn_queue::custom::descriptors),
-    choice: true,
-    default: Some("droptail"),
-    preset_of: None,
-    nested: Some(&queue::HELD),
-};
-
-/// Congestion controls.
-pub(crate) static CONTROLS: Family = Family {
-    noun: "congestion control",
-    plural: "controls",
-    title: "Congestion controls",
-    built_in: sojourn_congestion::DESCRIPTORS,
-    added: Some(sojourn_congestion::custom::descriptors),
-    choice: true,
-    default: None,
-    preset_of: Some("transport"),
-    nested: None,
-};
-
-/// Those of them that a receiver can run: RFC 9840 is about these, and others need to know what only a sender knows.
-pub(crate) static RECEIVER_CONTROLS: Family = Family {
-    built_in: &[&sojourn_congestion::ledbat::DESCRIPTOR, &sojourn_congestion::ledbatpp::DESCRIPTOR],
-    added: None,
-    ..CONTROLS
-};
-
-/// The transport.
-pub(crate) static TRANSPORTS: Family = Family {
-    noun: "transport",
-    plural: "transports",
-    title: "Transport",
-    built_in: &[&sojourn_transport::DESCRIPTOR],
-    added: None,
-    choice: false,
-    default: Some("transport"),
-    preset_of: None,
-    nested: None,
-};
-
-/// What links make of packets.
-pub(crate) static FRAMINGS: Family = Family {
-    noun: "framing",
-    plural: "framings",
-    title: "Framing",
-    built_in: &[&sojourn_queue::framing::DESCRIPTOR],
-    added: None,
-    choice: false,
-    default: Some("framing"),
-    preset_of: None,
-    nested: None,
-};
-
-/// How links come to send.
-pub(crate) static MEDIA: Family = Family {
-    noun: "medium",
-    plural: "media",
-    title: "Media",
-    built_in: &[
-        &lines::DEDICATED,
-        &lines::DOCSIS,
-        &lines::GPON,
-        &sojourn_media::wifi::DESCRIPTOR,
-        &sojourn_media::cell::LTE,
-        &sojourn_media::cell::NR,
-    ],
-    added: None,
-    choice: true,
-    default: Some("dedicated"),
-    preset_of: None,
-    nested: None,
-};
-
-/// Impulse noise.
-pub(crate) static NOISES: Family = Family {
-    noun: "noise",
-    plural: "noises",
-    title: "Noise",
-    built_in: &[&lines::REIN, &lines::PEIN, &lines::SHINE],
-    added: None,
-    choice: true,
-    default: None,
-    preset_of: None,
-    nested: None,
-};
-
-/// What is done against impulse noise.
-pub(crate) static PROTECTIONS: Family = Family {
-    noun: "protection",
-    plural: "protections",
-    title: "Protection from noise",
-    built_in: &[&lines::INTERLEAVING, &lines::RETRANSMISSION],
-    added: None,
-    choice: true,
-    default: None,
-    preset_of: None,
-    nested: None,
-};
-
-/// All families, in the order of listings and of the documentation.
-pub(crate) static FAMILIES: [&Family; 7] = [&QUEUES, &CONTROLS, &TRANSPORTS, &FRAMINGS, &MEDIA, &NOISES, &PROTECTIONS];
-
-const HOUR: Span = Span::from_secs(3600);
-/// Longest a run may last, and furthest a clock may be off: 10^7 s, 116 days.
-pub(crate) const LONGEST: Span = Span::from_secs(10_000_000);
-const PATH_DELAY: Kind = Kind::Span { min: Span::ZERO, max: HOUR };
-const MOMENT: Kind = Kind::Span { min: Span::ZERO, max: LONGEST };
 /// Largest number that TOML, JSON and Parquet agree on.
 const LARGEST_INTEGER: u64 = i64::MAX as u64;
-/// Most flows of a group: ports of 16 bits tell those of a host apart, and some room.
-pub(crate) const MAX_FLOWS: u64 = 60_000;
 /// Most flows of a scenario, each of which has its place in a record.
 pub(crate) const MAX_FLOWS_IN_ALL: u64 = 150_000;
-
-const DIRECTION: Kind = Kind::Choice(&["forward", "reverse"]);
 
 /// The file itself.
 pub(crate) static SCENARIO: Section = Section {
@@ -194,7 +66,7 @@ pub(crate) static SCENARIO: Section = Section {
         },
         Key {
             name: "warmup",
-            form: Form::Value(MOMENT),
+            form: Form::Value(time(MOMENT)),
             presence: Presence::Default("0 s"),
             description: "from when on results are measured; shorter than the duration",
             example: "10 s",

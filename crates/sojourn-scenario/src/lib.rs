@@ -15,20 +15,28 @@ mod build;
 mod catalogue;
 mod changes;
 mod check;
+mod declare;
 mod derived;
 mod describe;
 mod diagnostic;
+mod families;
 mod fields;
+mod form;
 mod format;
+mod group;
+mod host;
+mod link;
 mod node;
 mod origin;
 mod outside;
 mod overrides;
 mod parse;
+mod phase;
 mod quantity;
 #[cfg(any(test, feature = "random"))]
 pub mod random;
 mod ready;
+mod recording;
 mod reference;
 mod rules;
 mod schema;
@@ -42,18 +50,24 @@ mod write;
 
 pub use access::{Bursts, Line, Medium, Noise, Protection, Settings};
 pub use catalogue::catalogue;
+pub use declare::Elsewhere;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
-pub use format::add_traffic;
+pub use group::{Group, GroupKeys, Moments, ReceiverControl};
+pub use host::{Host, HostQueue, Paced, Qdisc};
+pub use link::{
+    Bucket, Capacity, Direction, EcnRemark, Hop, HopKeys, Jitter, Link, LinkKeys, Place, Remark, Shape, Which,
+};
 pub use outside::CustomTraffic;
 pub use outside::remove_traffic;
 pub use parse::{Loaded, read_code_point, read_quantity, read_time};
+pub use phase::Phase;
 pub use ready::{Ready, ready};
+pub use recording::Trace;
 pub use reference::reference_pages;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
-pub use traffic::{Codec, Echo, Messages, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
-pub use types::ReceiverControl;
-pub use types::{
-    Bucket, Capacity, Change, Direction, EcnRemark, Group, GroupChange, Hop, Host, HostQueue, Jitter, Link, LinkChange,
-    Moments, Phase, Place, Qdisc, Remark, Scenario, Shape, Station, Trace, Which,
+pub use traffic::{
+    AdaptivePadding, AfterOff, Bulk, Cbr, Codec, Echo, Messages, OnOff, Padding, Ping, Reach, Sizes, SteadyPadding,
+    Times, Traffic, Train, Transfers, Video, Voip, Web, add_traffic,
 };
+pub use types::{Change, GroupChange, LinkChange, Scenario, Station};

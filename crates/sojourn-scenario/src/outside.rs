@@ -2,7 +2,7 @@
 //! descriptor says, so that checking, defaults, the schema and the canonical text need to know no more of it.
 
 use crate::fields::{Fields, Item, Slot};
-use crate::format::form::{Form, Key, Presence, Section};
+use crate::form::{Form, Key, Presence, Section};
 use crate::node::Origin;
 use sojourn_core::plugin::{Added, NameTaken};
 use sojourn_core::registry::{Descriptor, Parameter, Params, Value};

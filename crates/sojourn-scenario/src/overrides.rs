@@ -2,7 +2,8 @@
 
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
-use crate::format::{Family, Form, Key, Part, Presence, SCENARIO, Section, Select};
+use crate::form::{Family, Form, Key, Part, Presence, Section, Select};
+use crate::format::SCENARIO;
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::source;
 

@@ -2,9 +2,11 @@
 
 use crate::check::Checker;
 use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
-use crate::format::{LONGEST, MAX_FLOWS_IN_ALL, SCENARIO, default_connections};
+use crate::form::LONGEST;
+use crate::format::{MAX_FLOWS_IN_ALL, SCENARIO};
 use crate::node::{Data, Node, Origin, Table};
 use crate::trace::{Base, regular_size};
+use crate::traffic::default_connections;
 use crate::{Scenario, access, build, changes, describe, overrides, quantity, rules, source, value, write};
 use sojourn_core::Span;
 use sojourn_core::registry::{FlowGroup, Kind, Value};

@@ -1,7 +1,8 @@
 //! Random scenarios, for tests: derived from the format, so that every key and every parameter of every
 //! algorithm takes part without being listed here.
 
-use crate::format::{Family, Form, Key, LONGEST, MAX_FLOWS, Part, Presence, SCENARIO, Section, Select};
+use crate::form::{Family, Form, Key, LONGEST, MAX_FLOWS, Part, Presence, Section, Select};
+use crate::format::SCENARIO;
 use crate::write::{self, Written};
 use crate::{Base, Scenario};
 use sojourn_core::registry::{Choice as _, Descriptor, Kind};

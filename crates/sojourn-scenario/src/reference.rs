@@ -1,9 +1,8 @@
 //! The reference of the scenario file, for the user guide: a page of its sections, and others of what can be named there.
 
-use crate::format::{
-    CONTROLS, FRAMINGS, Family, Form, Key, MEDIA, NOISES, PROTECTIONS, Presence, QUEUES, SCENARIO, Section, Select,
-    TRANSPORTS,
-};
+use crate::families::{CONTROLS, FRAMINGS, MEDIA, NOISES, PROTECTIONS, QUEUES, TRANSPORTS};
+use crate::form::{Family, Form, Key, Presence, Section, Select};
+use crate::format::SCENARIO;
 use crate::quantity::{COUNT, Dimension, PACE, RATE, SIZE, TIME, unit_names};
 use crate::{ready, source, value, write};
 use sojourn_core::registry::Descriptor;

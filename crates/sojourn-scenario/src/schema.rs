@@ -1,6 +1,7 @@
 //! The JSON Schema of the format, for editors and for other programs that write scenarios.
 
-use crate::format::{FILLED, Family, Form, Key, Part, Presence, SCENARIO, Section, Select};
+use crate::form::{Family, Form, Key, Part, Presence, Section, Select};
+use crate::format::{FILLED, SCENARIO};
 use crate::node::{Data, Node, Origin};
 use crate::quantity::{COUNT, Dimension, PACE, RATE, SIZE, TIME};
 use crate::{source, value, write};

@@ -1,8 +1,8 @@
 //! What the checked values of a file say of the air and its stations.
 
 use crate::fields::{Fields, Item};
+use crate::link::is_shared;
 use crate::node::{Node, Origin};
-use crate::types::is_shared;
 use crate::value;
 use sojourn_core::Rate;
 use sojourn_core::registry::{Kind, Value};

@@ -2,7 +2,7 @@
 
 use crate::describe;
 use crate::fields::{Fields, Item};
-use crate::format::{Family, Form};
+use crate::form::{Family, Form};
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
 use std::fmt::Write as _;

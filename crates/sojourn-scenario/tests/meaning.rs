@@ -1,7 +1,7 @@
 //! What a valid file means: defaults, short forms, presets, overrides, files.
 
 use sojourn_core::{Amount, Span};
-use sojourn_scenario::{Base, Capacity, Direction, Moments, Scenario, Shape, Traffic};
+use sojourn_scenario::{Base, Bulk, Capacity, Direction, Moments, Scenario, Shape, Traffic};
 use std::path::{Path, PathBuf};
 
 const SMALL: &str = r#"
@@ -30,7 +30,7 @@ fn a_small_file_gets_all_defaults() {
     assert_eq!(group.rtt, [Span::from_millis(50)]);
     assert_eq!(group.title, None);
     assert_eq!(group.start, Moments::At(vec![Span::ZERO]));
-    assert_eq!(group.traffic, Traffic::Bulk { size_bytes: None });
+    assert_eq!(group.traffic, Traffic::Bulk(Bulk { size_bytes: None }));
     assert!(group.transport.read::<bool>("sack"), "the preset rfc");
 }
 
@@ -48,7 +48,7 @@ fn a_control_takes_the_preset_of_its_transport_unless_it_has_its_own() {
 
 #[test]
 fn parameters_go_over_presets_and_presets_over_defaults() {
-    let queue = |value: &str| parse(SMALL, &[&format!("bottleneck.queue={value}")]).bottleneck.queue;
+    let queue = |value: &str| parse(SMALL, &[&format!("bottleneck.queue={value}")]).bottleneck.keys.queue;
     let limit = |value: &str| queue(value).read::<Amount>("limit");
     assert_eq!(limit("droptail"), Amount::Packets(1000.0));
     assert_eq!(limit("{preset = 'ns2'}"), Amount::Packets(50.0));
@@ -110,7 +110,7 @@ fn links_and_groups_hold_what_the_file_says() {
     assert_eq!(many.start, Moments::Uniform(Span::ZERO, Span::from_millis(100)));
     assert_eq!((many.clock_offset_nanos, many.clock_skew_ppm), (-5_000_000_000, -100.0));
     assert_eq!((many.hosts, many.receiver_hosts), (Some(2), None));
-    assert_eq!(many.traffic, Traffic::Bulk { size_bytes: Some(1_500_000) });
+    assert_eq!(many.traffic, Traffic::Bulk(Bulk { size_bytes: Some(1_500_000) }));
     let voice = &scenario.groups[1];
     assert!(voice.control.is_none());
     assert_eq!(voice.dscp.number(), 46);
@@ -235,7 +235,7 @@ fn classes_hold_queues_and_know_their_packets() {
     control = "newreno"
     rtt = "50 ms"
     "#;
-    let classes = |overrides: &[&str]| parse(text, overrides).bottleneck.queue.classes;
+    let classes = |overrides: &[&str]| parse(text, overrides).bottleneck.keys.queue.classes;
     let [voice, mine, rest] = &classes(&[])[..] else { panic!("three classes") };
     assert_eq!(
         (voice.name.as_str(), &voice.members.dscp[..], &voice.members.precedence[..]),
@@ -261,7 +261,7 @@ fn classes_hold_queues_and_know_their_packets() {
 fn another_discipline_keeps_the_limit_of_the_buffer() {
     let text = "duration = '1 s'\n[bottleneck]\nrate = '10 Mbit/s'\nqueue = { kind = 'red', preset = 'ns2', limit = '500 packets' }\n\
         [[group]]\nname = 'tcp'\ncontrol = 'newreno'\nrtt = '50 ms'";
-    let queue = |overrides: &[&str]| parse(text, overrides).bottleneck.queue;
+    let queue = |overrides: &[&str]| parse(text, overrides).bottleneck.keys.queue;
     let limit = |overrides: &[&str]| queue(overrides).read::<Amount>("limit");
     assert_eq!(limit(&["bottleneck.queue=droptail"]), Amount::Packets(500.0));
     assert_eq!(limit(&["bottleneck.queue=codel", "bottleneck.queue.limit=7 packets"]), Amount::Packets(7.0));

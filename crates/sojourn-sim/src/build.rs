@@ -22,7 +22,8 @@ use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_media::{Device, Medium};
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
 use sojourn_scenario::{
-    self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
+    self as scenario, Capacity, Cbr, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train,
+    Voip,
 };
 use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
 use sojourn_transport::{EcnFlags, Ect, Options, Segment, SmallQueue};
@@ -335,7 +336,7 @@ impl Builder<'_> {
     /// The link past which datagrams of flow `index` of the group die, where they do not reach the receiver.
     fn dies_past(&self, group: &Group, index: u32) -> Option<usize> {
         let Traffic::Padding(padding) = &group.traffic else { return None };
-        (padding.reach == Reach::Bottleneck).then(|| match group.direction {
+        (padding.reach() == Reach::Bottleneck).then(|| match group.direction {
             Direction::Forward => BOTTLENECK,
             Direction::Reverse if group.stations.is_empty() => BOTTLENECK + 1,
             Direction::Reverse => self.first_hop() + self.scenario.hops.len() + station(group, index),
@@ -380,7 +381,7 @@ impl Builder<'_> {
 
     /// The queue of the host of the flow at `place`, where it has one.
     fn device(&mut self, group: &Group, place: &FlowPlace, options: &Options) -> Option<usize> {
-        let (queue, rate) = group.host.and_then(|host| host.queue).zip(group.access_rate)?;
+        let (queue, rate) = group.host.and_then(|host| host.queue()).zip(group.access_rate)?;
         let packet_bytes = options.payload_bytes + header_bytes(group, options);
         let link = sojourn_queue::LinkProperties { rate, delay: Span::ZERO, packet_bytes, since: Time::ZERO };
         let random = self.stream(&format!("group.{}.{}.qdisc", group.name, place.index));
@@ -409,12 +410,13 @@ impl Builder<'_> {
 
     fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
         match &group.traffic {
-            Traffic::Cbr { rate, packet_bytes, .. } => {
-                return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
+            Traffic::Cbr(cbr) => {
+                return Endpoints::Datagrams(Datagrams::new(
+                    Spacing::Rate(Serializer::new(cbr.rate)),
+                    cbr.packet_bytes,
+                ));
             }
-            Traffic::Ping { every, packet_bytes } => {
-                return Endpoints::Datagrams(Datagrams::pings(*every, *packet_bytes));
-            }
+            Traffic::Ping(ping) => return Endpoints::Datagrams(Datagrams::pings(ping.every, ping.packet_bytes)),
             Traffic::Train(train) => {
                 let trains = Spacing::Trains(Trains::new(train));
                 return Endpoints::Datagrams(Datagrams::new(trains, train.packet_bytes));
@@ -477,7 +479,7 @@ const DATAGRAM_HEADER_BYTES: u32 = 28;
 /// Header bytes of every packet of `group`.
 pub fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
-        Traffic::Cbr { packet_bytes, .. } | Traffic::Train(Train { packet_bytes, .. }) => {
+        Traffic::Cbr(Cbr { packet_bytes, .. }) | Traffic::Train(Train { packet_bytes, .. }) => {
             DATAGRAM_HEADER_BYTES.min(*packet_bytes)
         }
         Traffic::Voip(_) => Voip::HEADER_BYTES,

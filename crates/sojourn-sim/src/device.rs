@@ -45,7 +45,7 @@ impl Sink<Segment> for Counter<'_> {
 impl Device {
     /// An idle one before a link.
     pub fn new(spec: &HostQueue, link: &LinkProperties, random: Stream) -> Device {
-        let qdisc = Queue::build(&spec.qdisc.params(), link, random).expect("these are constants");
+        let qdisc = Queue::build(&spec.qdisc, link, random).expect("these are constants");
         Device {
             qdisc,
             ring: spec.ring,

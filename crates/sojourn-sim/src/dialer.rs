@@ -34,7 +34,7 @@ impl Dialer {
             options: if is_answer { options.clone().without_handshake() } else { options.clone() },
             is_connected_to: options.handshake && is_answer,
             control: group.control.clone(),
-            receiver_control: group.receiver_control.clone(),
+            receiver_control: group.steering(),
             host: group.host,
             messages: matches!(group.traffic, Traffic::Messages(_)),
             clock: Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm },

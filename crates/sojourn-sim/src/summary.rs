@@ -15,7 +15,7 @@ use crate::record::{PhaseGroupRecord, PhaseRecord};
 use crate::times::{Coarse, Times};
 use crate::world::World;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
+use sojourn_scenario::{Bulk, Capacity, Direction, Scenario, Traffic};
 use sojourn_scenario::{Group, Phase};
 use sojourn_traffic::voip;
 use std::collections::BTreeMap;
@@ -319,7 +319,7 @@ fn video_record(flows: &[Flow], now: Time) -> Option<VideoRecord> {
 fn transfers_end(traffic: &Traffic) -> bool {
     matches!(
         traffic,
-        Traffic::Bulk { size_bytes: Some(_) }
+        Traffic::Bulk(Bulk { size_bytes: Some(_) })
             | Traffic::Transfers { .. }
             | Traffic::Web(_)
             | Traffic::Messages(_)

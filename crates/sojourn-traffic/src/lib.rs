@@ -33,7 +33,7 @@ use messages::Messages;
 use on_off::{OnOff, Times};
 use sizes::Draw;
 use sojourn_core::{Span, Stream, Time};
-use sojourn_scenario::Traffic;
+use sojourn_scenario::{self as scenario, Traffic};
 use transfers::Transfers;
 use video::Video;
 use web::Web;
@@ -193,15 +193,19 @@ pub struct Surroundings {
 /// The activity of one flow with `traffic`; `stream` makes its random streams.
 fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Stream) -> AnyActivity {
     match traffic {
-        Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
+        Traffic::Bulk(bulk) => AnyActivity::Bulk(Bulk::new(bulk.size_bytes)),
         Traffic::Cbr { .. } | Traffic::Ping { .. } | Traffic::Train(_) | Traffic::Padding(_) => {
             AnyActivity::Bulk(Bulk::new(None))
         }
-        Traffic::OnOff { on, off, fixed, fresh } => {
-            let times = if *fixed { Times::Fixed } else { Times::Exponential(stream("on-off")) };
-            AnyActivity::OnOff(Box::new(OnOff::new(*on, *off, *fresh, times)))
+        Traffic::OnOff(spec) => {
+            let times = match spec.times {
+                scenario::Times::Fixed => Times::Fixed,
+                scenario::Times::Exponential => Times::Exponential(stream("on-off")),
+            };
+            let is_fresh = spec.connection == scenario::AfterOff::Fresh;
+            AnyActivity::OnOff(Box::new(OnOff::new(spec.on, spec.off, is_fresh, times)))
         }
-        Traffic::Messages(messages) => AnyActivity::Messages(Box::new(Messages::new(*messages))),
+        Traffic::Messages(messages) => AnyActivity::Messages(Box::new(Messages::new(messages))),
         Traffic::Voip(voip) => match voip.spurts {
             None => AnyActivity::Bulk(Bulk::new(None)),
             Some((talk, pause)) => {
@@ -209,9 +213,9 @@ fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Str
                 AnyActivity::OnOff(Box::new(OnOff::new(talk, pause, false, times)))
             }
         },
-        Traffic::Transfers { interval, sizes, connections } => {
-            let sizes = Draw::new(*sizes, stream("sizes"));
-            AnyActivity::Transfers(Box::new(Transfers::new(*interval, sizes, *connections, stream("arrivals"))))
+        Traffic::Transfers(spec) => {
+            let sizes = Draw::new(spec.sizes, stream("sizes"));
+            AnyActivity::Transfers(Box::new(Transfers::new(spec.interval, sizes, spec.connections, stream("arrivals"))))
         }
         Traffic::Web(web) => AnyActivity::Web(Box::new(Web::new(web, about.payload_bytes, stream))),
         Traffic::Video(video) => {

@@ -18,7 +18,7 @@ pub struct Messages {
 
 impl Messages {
     /// Messages as `params` say.
-    pub fn new(params: Params) -> Messages {
+    pub fn new(params: &Params) -> Messages {
         Messages { size_bytes: params.size_bytes, every: params.every, start: Time::ZERO, written: 0, whole: 0 }
     }
 
@@ -55,7 +55,7 @@ mod tests {
     /// Three that arrive together are told one by one, each with the time since it was written; a part of one is none.
     #[test]
     fn a_message_is_whole_when_its_last_byte_has_come_in_order() {
-        let mut messages = Messages::new(Params { size_bytes: 100, every: Span::from_millis(10) });
+        let mut messages = Messages::new(&Params { size_bytes: 100, every: Span::from_millis(10) });
         let at = |millis| Time::ZERO + Span::from_millis(millis);
         assert_eq!(messages.start(at(5)).action, Action::Supply { bytes: 100 });
         let answer = messages.on_time(at(15));

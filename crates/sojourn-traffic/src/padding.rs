@@ -3,7 +3,7 @@
 use super::Action;
 use sojourn_core::{Span, Time};
 use sojourn_padding::{Bursts, Config, Controller, Pacer};
-use sojourn_scenario::{Pace, Padding as Spec};
+use sojourn_scenario::Padding as Spec;
 use sojourn_transport::SegmentKind;
 
 /// A source of padding.
@@ -29,17 +29,18 @@ struct Adaptive {
 impl Padding {
     /// A source as in `spec` that is silent as yet.
     pub fn new(spec: &Spec) -> Padding {
-        let (pacer, adaptive) = match spec.pace {
-            Pace::Steady { rate, bursts } => {
-                (Pacer::new(rate, bursts.map(|(packets, every)| Bursts { packets, every })), None)
+        let (pacer, adaptive) = match spec {
+            Spec::Steady(steady) => {
+                let bursts = steady.bursts().map(|(packets, every)| Bursts { packets, every });
+                (Pacer::new(steady.rate, bursts), None)
             }
-            Pace::Adaptive { target, most, duty, probe } => {
-                let config = Config { target, most, duty };
-                let adaptive = Adaptive { config, controller: None, every: probe, next_probe: Time::NEVER };
+            Spec::Adaptive(adaptive) => {
+                let config = Config { target: adaptive.target, most: adaptive.most, duty: adaptive.duty };
+                let adaptive = Adaptive { config, controller: None, every: adaptive.probe, next_probe: Time::NEVER };
                 (Pacer::new(0.0, None), Some(adaptive))
             }
         };
-        Padding { pacer, packet_bytes: spec.packet_bytes, number: 0, adaptive, is_on: false }
+        Padding { pacer, packet_bytes: spec.packet_bytes(), number: 0, adaptive, is_on: false }
     }
 
     /// Bytes of each packet on the wire.

@@ -17,7 +17,7 @@ pub struct Trains {
 impl Trains {
     /// Trains as in `train` that have not begun.
     pub fn new(train: &Train) -> Trains {
-        Trains { train: *train, begun: Time::ZERO, over: 0, sent: 0 }
+        Trains { train: train.clone(), begun: Time::ZERO, over: 0, sent: 0 }
     }
 
     /// The first packet of the first train is due at `now`.
@@ -66,7 +66,15 @@ pub struct TrainEnd {
 impl TrainEnd {
     /// The receiving end of trains as in `train`.
     pub fn new(train: &Train) -> TrainEnd {
-        TrainEnd { train: *train, open: Vec::new(), base: 0, newest: None, newest_is_whole: false, whole: 0, nanos: 0 }
+        TrainEnd {
+            train: train.clone(),
+            open: Vec::new(),
+            base: 0,
+            newest: None,
+            newest_is_whole: false,
+            whole: 0,
+            nanos: 0,
+        }
     }
 
     /// Packet `number` has arrived, `delay` after it was sent. How long its train took, from when its first packet was due,
@@ -134,6 +142,7 @@ mod tests {
             every: every_ms.map(Span::from_millis),
             repeat,
             large: None,
+            large_every: None,
             ecn: Default::default(),
         };
         let mut source = Datagrams::new(Spacing::Trains(Trains::new(&train)), train.packet_bytes);
@@ -171,6 +180,7 @@ mod tests {
             every: None,
             repeat: None,
             large: None,
+            large_every: None,
             ecn: Default::default(),
         };
         let mut source = Datagrams::new(Spacing::Trains(Trains::new(&train)), 100);
@@ -192,7 +202,8 @@ mod tests {
             spacing: Span::ZERO,
             every,
             repeat: None,
-            large: Some((4, 3)),
+            large: Some(4),
+            large_every: Some(3),
             ecn: Default::default(),
         }
     }

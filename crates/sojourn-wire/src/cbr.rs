@@ -41,8 +41,8 @@ impl Source {
     /// The source of `traffic`, silent as yet.
     fn new(traffic: &Traffic) -> Source {
         match traffic {
-            Traffic::Cbr { rate, packet_bytes, .. } => {
-                Source::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes))
+            Traffic::Cbr(cbr) => {
+                Source::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(cbr.rate)), cbr.packet_bytes))
             }
             Traffic::Train(train) => {
                 Source::Datagrams(Datagrams::new(Spacing::Trains(Trains::new(train)), train.packet_bytes))

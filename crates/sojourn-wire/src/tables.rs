@@ -5,7 +5,7 @@ use crate::error::WireError;
 use crate::plan::{BudgetPlan, FlowPlan, Kind, Role};
 use serde_json::{Value, json};
 use sojourn_core::{Span, Stream, Time};
-use sojourn_scenario::{Base, Group, Pace, Padding, Reach, Scenario, Traffic};
+use sojourn_scenario::{Base, Group, Padding, Reach, Scenario, Traffic, Transfers};
 use sojourn_traffic::{Application, Surroundings};
 
 /// Least mean time between transfers of a flow in a session: each has a connection of its own.
@@ -81,8 +81,8 @@ fn no_messages(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
 fn one_way(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
     let found = match traffic {
         Traffic::Ping { .. } => "pings",
-        Traffic::Padding(Padding { pace: Pace::Adaptive { .. }, .. }) => "adaptive-padding",
-        Traffic::Padding(Padding { reach: Reach::Bottleneck, .. }) => "padding that reaches the bottleneck only",
+        Traffic::Padding(Padding::Adaptive(_)) => "adaptive-padding",
+        Traffic::Padding(padding) if padding.reach() == Reach::Bottleneck => "padding that reaches the bottleneck only",
         _ => return Ok(()),
     };
     let id = flow.id;
@@ -95,7 +95,7 @@ fn one_way(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
 /// host says what the application is.
 pub fn check_pace(flow: &FlowPlan, budget: &BudgetPlan) -> Result<(), WireError> {
     let (found, allowed) = match group(flow)?.traffic {
-        Traffic::Transfers { interval, .. } if interval < MIN_INTERVAL => {
+        Traffic::Transfers(Transfers { interval, .. }) if interval < MIN_INTERVAL => {
             (format!("transfers every {interval} in the mean"), format!("{MIN_INTERVAL} and more"))
         }
         ref traffic if datagram_rate(traffic) > budget.rate_bps as f64 => {
@@ -110,25 +110,23 @@ pub fn check_pace(flow: &FlowPlan, budget: &BudgetPlan) -> Result<(), WireError>
 /// Bits a second that unresponsive traffic makes in the mean while it is on; 0 of any other.
 fn datagram_rate(traffic: &Traffic) -> f64 {
     let (packets_per_s, bytes) = match traffic {
-        Traffic::Cbr { rate, .. } => return rate.bits_per_second() as f64,
-        Traffic::Ping { every, packet_bytes } => (1.0 / every.as_secs_f64(), *packet_bytes),
+        Traffic::Cbr(cbr) => return cbr.rate.bits_per_second() as f64,
+        Traffic::Ping(ping) => (1.0 / ping.every.as_secs_f64(), ping.packet_bytes),
         Traffic::Voip(voip) => (1.0 / voip.frame.as_secs_f64(), voip.packet_bytes()),
         Traffic::Train(train) => {
             (train.every.map_or(0.0, |every| train.mean_packets() / every.as_secs_f64()), train.packet_bytes)
         }
-        Traffic::Padding(padding) => match padding.pace {
-            Pace::Steady { bursts: Some((packets, every)), .. } => {
-                (f64::from(packets) / every.as_secs_f64(), padding.packet_bytes)
-            }
-            Pace::Steady { rate, bursts: None } => (rate, padding.packet_bytes),
-            Pace::Adaptive { .. } => return 0.0,
-        },
+        Traffic::Padding(Padding::Steady(padding)) => {
+            let in_bursts = padding.bursts().map(|(packets, every)| f64::from(packets) / every.as_secs_f64());
+            (in_bursts.unwrap_or(padding.rate), padding.packet_bytes)
+        }
         Traffic::Bulk { .. }
         | Traffic::OnOff { .. }
         | Traffic::Video(_)
         | Traffic::Transfers { .. }
         | Traffic::Web(_)
         | Traffic::Messages(_)
+        | Traffic::Padding(Padding::Adaptive(_))
         | Traffic::Custom(_) => {
             return 0.0;
         }

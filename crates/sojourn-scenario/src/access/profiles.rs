@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(framing("bottleneck.framing = \"ethernet\""), (38, 84));
         assert_eq!(framing("bottleneck.framing = { preset = \"ethernet\", mpu = 0 }"), (38, 39));
         let queue = |keys: &str| {
-            let queue = scenario(&format!("access.profile = \"adsl\"\n{keys}")).bottleneck.queue;
+            let queue = scenario(&format!("access.profile = \"adsl\"\n{keys}")).bottleneck.keys.queue;
             (queue.descriptor().name, queue.get("limit").to_string())
         };
         assert_eq!(queue(""), ("droptail", "30 packets".to_owned()));
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn an_override_keeps_the_rest_of_the_profile() {
         let queue = |keys: &str, set: &str| {
-            let queue = overridden(keys, set).bottleneck.queue;
+            let queue = overridden(keys, set).bottleneck.keys.queue;
             (queue.descriptor().name, queue.get("limit").to_string())
         };
         let cable = "access.profile = \"docsis-3.1\"";

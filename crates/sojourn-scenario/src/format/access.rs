@@ -1,8 +1,8 @@
 //! The access line that fills the bottleneck and the return link.
 
-use super::link::{BOTTLENECK, REVERSE};
-use super::{Form, Key, Presence, Section};
 use crate::access::WORDS;
+use crate::form::{Form, Key, Presence, Section};
+use crate::link::{BOTTLENECK, REVERSE};
 use sojourn_core::registry::Kind;
 
 /// What a profile fills: the link of the forward direction, and that of the other.

@@ -1,8 +1,8 @@
 //! What changes while a run goes on.
 
-use super::group::GROUP;
-use super::link::{BOTTLENECK, HOP, REVERSE};
-use super::{Form, Key, LONGEST, Part, Presence, Section};
+use crate::form::{Form, Key, LONGEST, Part, Presence, Section};
+use crate::group::GROUP;
+use crate::link::{BOTTLENECK, HOP, REVERSE};
 use sojourn_core::Span;
 use sojourn_core::registry::Kind;
 

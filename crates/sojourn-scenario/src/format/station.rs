@@ -1,6 +1,7 @@
 //! Stations of a medium that is shared.
 
-use super::{Form, Key, Presence, QUEUES, Section};
+use crate::families::QUEUES;
+use crate::form::{Form, Key, Presence, Section};
 use sojourn_core::registry::Kind;
 use sojourn_media::MAX_STATIONS;
 use sojourn_media::wifi::MAX_STREAMS;

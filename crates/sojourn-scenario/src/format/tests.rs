@@ -2,7 +2,9 @@
 
 use crate::check::Checker;
 use crate::diagnostic::Reporter;
-use crate::format::{CLASS, FAMILIES, Form, Key, Presence, SCENARIO, Section};
+use crate::families::{CLASS, FAMILIES};
+use crate::form::{Form, Key, Presence, Section};
+use crate::format::SCENARIO;
 use crate::node::{Origin, Table};
 use crate::{Base, source, value};
 use sojourn_core::registry::FlowGroup;

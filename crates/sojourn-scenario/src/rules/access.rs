@@ -5,7 +5,7 @@ use crate::access::{Medium, Noise, Protection};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields};
-use crate::types::is_shared;
+use crate::link::is_shared;
 use sojourn_core::Span;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_queue::framing::{Cells, Framing};

@@ -99,11 +99,11 @@ fn messages(group: &Fields, path: &str, payload: f64, duration: Span, reporter: 
 fn at_once(traffic: &Fields, group: &Fields) -> Option<(&'static str, f64)> {
     match traffic.section.name {
         "bulk" => Some(("size", traffic.bytes("size")? as f64)),
-        "transfers" => Some(("size", sizes(traffic, group)?.largest() as f64)),
+        "transfers" => Some(("size", sizes(group)?.largest() as f64)),
         // All objects of a page may come over one connection.
         "web" => {
-            let objects = counts(traffic.table("objects")?)?.largest() as f64;
-            Some(("objects", objects * sizes(traffic, group)?.largest() as f64))
+            let objects = counts(traffic)?.largest() as f64;
+            Some(("objects", objects * sizes(group)?.largest() as f64))
         }
         "video" => match traffic.item("ladder")? {
             Item::Values(rates) => {

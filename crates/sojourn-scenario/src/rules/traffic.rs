@@ -1,15 +1,15 @@
 //! Rules of what applications send.
 
 use super::report::element_path;
-use crate::Sizes;
 use crate::check::join;
-use crate::derived::{counts, interval, main_link, sizes, voip};
+use crate::declare::Table;
+use crate::derived::{counts, interval, main_link, sizes};
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item};
-use crate::format::{INTERVAL, UNRESPONSIVE};
-use crate::traffic::mean_packets;
+use crate::traffic::{Call, INTERVAL, Train, UNRESPONSIVE};
+use crate::{Sizes, Voip};
 use sojourn_core::Span;
-use sojourn_core::registry::{Kind, Value};
+use sojourn_core::registry::Value;
 
 /// Packets at a constant rate.
 pub(super) struct Steady {
@@ -34,13 +34,12 @@ pub(super) fn steady(group: &Fields) -> Option<Steady> {
         "train" => {
             // Of one train alone all packets count, as if it came each second.
             let every = traffic.span("every").unwrap_or(Span::from_secs(1));
-            let large = traffic.integer("large").zip(traffic.integer("large_every"));
-            let large = large.map(|(packets, every)| (packets as f64, every as f64));
-            let per_second = mean_packets(traffic.integer("count")? as f64, large) / every.as_secs_f64();
-            Some(Steady { packet_bytes: traffic.bytes("packet")? as f64, per_second })
+            let train = Train::read(traffic)?;
+            let per_second = train.mean_packets() / every.as_secs_f64();
+            Some(Steady { packet_bytes: f64::from(train.packet_bytes), per_second })
         }
         "voip" => {
-            let voip = voip(traffic)?;
+            let voip = Voip::from(Call::read(traffic)?);
             Some(Steady { packet_bytes: f64::from(voip.packet_bytes()), per_second: 1.0 / voip.frame.as_secs_f64() })
         }
         "padding" => {
@@ -161,12 +160,12 @@ fn buffer(video: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 /// The smallest or middle size of a distribution must be below its largest, and so must numbers of things.
 fn bounds(traffic: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     if let Some(size) = traffic.table("size") {
-        ascending(size, sizes(traffic, group), &join(path, "size"), "size", " B", reporter);
+        ascending(size, sizes(group), &join(path, "size"), "size", " B", reporter);
     }
     if traffic.section.key("objects").is_some()
         && let Some(objects) = traffic.table("objects")
     {
-        ascending(objects, counts(objects), &join(path, "objects"), "number", "", reporter);
+        ascending(objects, counts(traffic), &join(path, "objects"), "number", "", reporter);
     }
 }
 
@@ -202,9 +201,8 @@ fn arrivals(scenario: &Fields, group: &Fields, transfers: &Fields, path: &str, r
         };
         format!("{given} for {flows} flows, which is {what}")
     };
-    if let Kind::Span { min, max } = INTERVAL
-        && !(min..=max).contains(&interval)
-    {
+    if !INTERVAL.contains(&interval) {
+        let (min, max) = (INTERVAL.start(), INTERVAL.end());
         let found = found(format!("a transfer every {interval} for each"));
         return reporter.error(origin, &path, Fault::new(found), format!("loads with intervals from {min} to {max}"));
     }
@@ -214,7 +212,7 @@ fn arrivals(scenario: &Fields, group: &Fields, transfers: &Fields, path: &str, r
         let allowed = format!("at most {MAX_TRANSFERS:.0e} transfers in a run");
         return reporter.error(origin, &path, Fault::new(found(format!("{count:.0e} transfers"))), allowed);
     }
-    let (Some(rate), Some(sizes)) = (main_link(group, scenario), sizes(transfers, group)) else { return };
+    let (Some(rate), Some(sizes)) = (main_link(group, scenario), sizes(group)) else { return };
     let load = sizes.mean() * per_second / rate.bytes_per_second();
     // A load that was asked for is within the link.
     if key == "interval" && load >= 1.0 {

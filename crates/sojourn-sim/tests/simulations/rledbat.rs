@@ -46,7 +46,7 @@ fn it_yields_to_cubic() {
             let apart = format!("{background}\nstart = {{ uniform = [\"0 s\", \"1 s\"] }}");
             let mut scenario = scenario(&apart, rate, 5, true);
             for group in &mut scenario.groups {
-                group.transport.set("ack_policy", Value::Choice("count"));
+                group.keys.transport.set("ack_policy", Value::Choice("count"));
             }
             let share = |seed| {
                 let done =

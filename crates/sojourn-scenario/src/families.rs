@@ -1,10 +1,119 @@
-//! Queues in queues.
+//! The families of algorithms among which a file chooses.
 
-use super::{Form, Key, Nested, Presence, QUEUES, Section};
+use crate::access as lines;
+use crate::form::{Family, Form, Key, Nested, Presence, Section};
 use sojourn_core::registry::Kind;
 
+/// Queue disciplines.
+pub(crate) static QUEUES: Family = Family {
+    noun: "queue discipline",
+    plural: "queues",
+    title: "Queue disciplines",
+    built_in: sojourn_queue::DESCRIPTORS,
+    added: Some(sojourn_queue::custom::descriptors),
+    choice: true,
+    default: Some("droptail"),
+    preset_of: None,
+    nested: Some(&HELD),
+};
+
+/// Congestion controls.
+pub(crate) static CONTROLS: Family = Family {
+    noun: "congestion control",
+    plural: "controls",
+    title: "Congestion controls",
+    built_in: sojourn_congestion::DESCRIPTORS,
+    added: Some(sojourn_congestion::custom::descriptors),
+    choice: true,
+    default: None,
+    preset_of: Some("transport"),
+    nested: None,
+};
+
+/// Those of them that a receiver can run: RFC 9840 is about these, and others need to know what only a sender knows.
+pub(crate) static RECEIVER_CONTROLS: Family = Family {
+    built_in: &[&sojourn_congestion::ledbat::DESCRIPTOR, &sojourn_congestion::ledbatpp::DESCRIPTOR],
+    added: None,
+    ..CONTROLS
+};
+
+/// The transport.
+pub(crate) static TRANSPORTS: Family = Family {
+    noun: "transport",
+    plural: "transports",
+    title: "Transport",
+    built_in: &[&sojourn_transport::DESCRIPTOR],
+    added: None,
+    choice: false,
+    default: Some("transport"),
+    preset_of: None,
+    nested: None,
+};
+
+/// What links make of packets.
+pub(crate) static FRAMINGS: Family = Family {
+    noun: "framing",
+    plural: "framings",
+    title: "Framing",
+    built_in: &[&sojourn_queue::framing::DESCRIPTOR],
+    added: None,
+    choice: false,
+    default: Some("framing"),
+    preset_of: None,
+    nested: None,
+};
+
+/// How links come to send.
+pub(crate) static MEDIA: Family = Family {
+    noun: "medium",
+    plural: "media",
+    title: "Media",
+    built_in: &[
+        &lines::DEDICATED,
+        &lines::DOCSIS,
+        &lines::GPON,
+        &sojourn_media::wifi::DESCRIPTOR,
+        &sojourn_media::cell::LTE,
+        &sojourn_media::cell::NR,
+    ],
+    added: None,
+    choice: true,
+    default: Some("dedicated"),
+    preset_of: None,
+    nested: None,
+};
+
+/// Impulse noise.
+pub(crate) static NOISES: Family = Family {
+    noun: "noise",
+    plural: "noises",
+    title: "Noise",
+    built_in: &[&lines::REIN, &lines::PEIN, &lines::SHINE],
+    added: None,
+    choice: true,
+    default: None,
+    preset_of: None,
+    nested: None,
+};
+
+/// What is done against impulse noise.
+pub(crate) static PROTECTIONS: Family = Family {
+    noun: "protection",
+    plural: "protections",
+    title: "Protection from noise",
+    built_in: &[&lines::INTERLEAVING, &lines::RETRANSMISSION],
+    added: None,
+    choice: true,
+    default: None,
+    preset_of: None,
+    nested: None,
+};
+
+/// All families, in the order of listings and of the documentation.
+pub(crate) static FAMILIES: [&Family; 7] = [&QUEUES, &CONTROLS, &TRANSPORTS, &FRAMINGS, &MEDIA, &NOISES, &PROTECTIONS];
+
 /// What a queue discipline that holds others has besides its parameters.
-pub(super) static HELD: Nested = Nested {
+static HELD: Nested = Nested {
     child: Key {
         name: "child",
         form: Form::Algorithm(&QUEUES),

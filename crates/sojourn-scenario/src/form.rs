@@ -2,6 +2,21 @@
 
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
+use std::ops::RangeInclusive;
+
+/// Longest a run may last, and furthest a clock may be off: 10^7 s, 116 days.
+pub(crate) const LONGEST: Span = Span::from_secs(10_000_000);
+/// Most flows of a group: ports of 16 bits tell those of a host apart, and some room.
+pub(crate) const MAX_FLOWS: u64 = 60_000;
+/// A time of a run.
+pub(crate) const MOMENT: RangeInclusive<Span> = Span::ZERO..=LONGEST;
+/// A delay on the way.
+pub(crate) const PATH_DELAY: RangeInclusive<Span> = Span::ZERO..=Span::from_secs(3600);
+
+/// A time within `bounds`.
+pub(crate) const fn time(bounds: RangeInclusive<Span>) -> Kind {
+    Kind::Span { min: *bounds.start(), max: *bounds.end() }
+}
 
 /// A table of the file.
 #[derive(Debug)]
@@ -142,6 +157,9 @@ pub(crate) struct Nested {
 }
 
 impl Section {
+    /// What most of them have in common.
+    pub const PLAIN: Section = Section { name: "", description: "", own: &[], base: None, one_of: &[] };
+
     /// All keys, in the order of the documentation.
     pub fn keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
         self.own.iter().chain(self.base.map_or(&[][..], |base| base.own))

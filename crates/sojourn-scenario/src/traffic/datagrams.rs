@@ -1,0 +1,113 @@
+//! Traffic that sends whatever happens to its packets: at a constant rate, as pings, in trains.
+
+use crate::declare::{Declared, Held, bytes, integer, rate, span, table, word_of};
+use crate::fields::Item;
+use crate::form::{Form, LONGEST, MOMENT};
+use sojourn_core::registry::Value;
+use sojourn_core::{Rate, Span};
+use sojourn_queue::Ecn;
+
+/// The ECN code point of datagrams: where a file says none they are not ECN-capable.
+const DATAGRAM_ECT: Declared<Ecn> = word_of::<Ecn>(&["ect0", "ect1"]).absent("its packets are not ECN-capable", "ect1");
+
+impl Held for Ecn {
+    fn from_item(item: Option<&Item>) -> Option<Ecn> {
+        Some(match item {
+            None => Ecn::NotEct,
+            Some(Item::Value(Value::Choice("ect0"))) => Ecn::Ect0,
+            Some(_) => Ecn::Ect1,
+        })
+    }
+
+    fn to_item(&self, _: &Form) -> Option<Item> {
+        let word = match self {
+            Ecn::Ect0 => "ect0",
+            Ecn::Ect1 => "ect1",
+            Ecn::NotEct | Ecn::Ce => return None,
+        };
+        Some(Item::Value(Value::Choice(word)))
+    }
+}
+
+table! {
+    /// packets of one size at a constant rate, whatever happens to them; has no congestion control
+    pub struct Cbr = CBR, "cbr" => {
+        /// rate on the wire
+        rate: Rate = rate().required("64 kbit/s"),
+        /// size of a packet on the wire
+        packet_bytes as "packet": u32 = bytes(40..=65_535).or("1500 B", "200 B"),
+        /// the ECN code point that its packets carry although nothing heeds their marks
+        ecn as "ect": Ecn = DATAGRAM_ECT,
+    }
+}
+
+table! {
+    /// small packets at a constant interval that the receiver sends back: their round-trip times, and how many round
+    /// trips fit into a minute, are in the record. Has no congestion control
+    pub struct Ping = PING, "ping" => {
+        /// from one packet to the next
+        every: Span = span(Span::from_millis(1)..=LONGEST).or("200 ms", "100 ms"),
+        /// size of a packet on the wire, both ways; the default is that of the command ping
+        packet_bytes as "packet": u32 = bytes(40..=65_535).or("84 B", "64 B"),
+    }
+}
+
+table! {
+    /// trains of packets of one size at exact times, whatever happens to them, as probes of a path or video frame
+    /// by frame send them; the record tells how long each train takes as a whole, and how many are not whole. Has no
+    /// congestion control
+    pub struct Train = TRAIN, "train" => {
+        /// packets of a train
+        count: u32 = integer(1..=1_000_000).required("6"),
+        /// size of a packet on the wire
+        packet_bytes as "packet": u32 = bytes(40..=65_535).or("1500 B", "150 B"),
+        /// the ECN code point that its packets carry although nothing heeds their marks
+        ecn as "ect": Ecn = DATAGRAM_ECT,
+        /// from one packet of a train to the next; with zero they are sent back to back
+        spacing: Span = span(MOMENT).or("0 s", "1 ms"),
+        /// from the start of a train to that of the next
+        every: Option<Span> = span(Span::from_micros(1)..=LONGEST).unless("one train alone", "250 ms"),
+        /// how many trains there are
+        repeat: Option<u32> = integer(1..=1_000_000_000)
+            .beside("every", "trains until the flow stops", "a train is repeated at an interval", "8"),
+        /// packets of the first of every `large_every` trains, as of the frames of video that need no other
+        large: Option<u32> = integer(1..=1_000_000)
+            .beside("large_every", "all have `count`", "it is what some of the trains have", "60"),
+        /// from one large train to the next, in trains
+        large_every: Option<u32> = integer(2..=1_000_000)
+            .beside("large", "all have `count`", "it says which trains are large", "30"),
+    }
+}
+
+impl Train {
+    /// Packets of the large trains, and from one of them to the next in trains, where there are any; the first one is large.
+    pub fn large(&self) -> Option<(u32, u32)> {
+        self.large.zip(self.large_every)
+    }
+
+    /// Packets of train `index`.
+    pub fn packets(&self, index: u32) -> u32 {
+        match self.large() {
+            Some((packets, every)) if index.is_multiple_of(every) => packets,
+            _ => self.count,
+        }
+    }
+
+    /// The train of packet `number`, and its place in it.
+    pub fn place(&self, number: u32) -> (u32, u32) {
+        let Some((large, every)) = self.large() else { return (number / self.count, number % self.count) };
+        let (number, count, large) = (u64::from(number), u64::from(self.count), u64::from(large));
+        let round = large + count * u64::from(every - 1);
+        let first = (number / round) as u32 * every;
+        match (number % round).checked_sub(large) {
+            None => (first, (number % round) as u32),
+            Some(after) => (first + 1 + (after / count) as u32, (after % count) as u32),
+        }
+    }
+
+    /// Packets of a train in the mean.
+    pub fn mean_packets(&self) -> f64 {
+        let count = f64::from(self.count);
+        self.large().map_or(count, |(packets, every)| count + (f64::from(packets) - count) / f64::from(every))
+    }
+}
