@@ -6,7 +6,7 @@ use crate::run::Run;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Base, Capacity, Diagnostics, Link, Loaded, Trace};
+use sojourn_scenario::{Base, Diagnostics, Loaded, Trace};
 use sojourn_sim::{BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, run_all};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -119,11 +119,8 @@ impl Scenario {
         let sojourn_scenario::Scenario { bottleneck, reverse, hops, changes, .. } = &*self.inner;
         let links = std::iter::once(bottleneck).chain(reverse).chain(hops.iter().map(|hop| &hop.link));
         let changed = changes.iter().flat_map(|change| &change.links).map(|change| &change.link);
-        let traces = links.chain(changed).filter_map(|link| match &link.capacity {
-            Capacity::Recorded(trace) if !trace.is_ready() => Some(trace.name.as_str()),
-            _ => None,
-        });
-        traces.collect()
+        let traces = links.chain(changed).filter_map(|link| link.keys.trace.as_ref());
+        traces.filter(|trace| !trace.is_ready()).map(|trace| trace.name.as_str()).collect()
     }
 
     #[pyo3(signature = (relative_to = None))]
@@ -244,11 +241,7 @@ fn rename_traces(
     let sojourn_scenario::Scenario { bottleneck, reverse, hops, changes, .. } = scenario;
     let links = std::iter::once(bottleneck).chain(reverse).chain(hops.iter_mut().map(|hop| &mut hop.link));
     let links = links.chain(changes.iter_mut().flat_map(|change| &mut change.links).map(|change| &mut change.link));
-    for Link { capacity, .. } in links {
-        let Capacity::Recorded(trace) = capacity else { continue };
-        if trace.is_ready() {
-            continue;
-        }
+    for trace in links.filter_map(|link| link.keys.trace.as_mut()).filter(|trace| !trace.is_ready()) {
         let renamed = name(Path::new(&trace.name))?.to_string_lossy().into_owned();
         *trace = Arc::new(Trace { name: renamed, opportunities_ms: trace.opportunities_ms.clone() });
     }

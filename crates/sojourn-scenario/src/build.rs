@@ -5,12 +5,11 @@ use crate::declare::Table;
 use crate::derived::{CHECKED, connections_of, enters, interval, last_unsaid_start, per_flow, rtts, traffic_in_bytes};
 use crate::fields::{Fields, Item, as_span};
 use crate::group::{Group, GroupKeys, Moments};
-use crate::link::{Capacity, Hop, Link, LinkKeys};
+use crate::link::{Hop, Link, LinkKeys};
 use crate::stations::{in_air, names, nominal, nominal_of_all, of_group, rate_name};
 use crate::traffic::{Arrivals, Bulk, Call, Padding, Traffic, Transfers};
 use crate::{Change, LinkChange, Scenario, Station};
 use sojourn_core::Span;
-use std::sync::Arc;
 
 /// The scenario that `fields` describe; `name` is its name where they give none.
 pub(crate) fn scenario(fields: &Fields, changes: &[Resolved], name: &str) -> Scenario {
@@ -48,12 +47,9 @@ fn span(fields: &Fields, key: &str) -> Span {
 
 fn link(fields: &Fields, scenario: &Fields) -> Link {
     let keys: LinkKeys = table(fields);
-    let capacity = match (&keys.trace, keys.rate) {
-        (Some(trace), _) => Capacity::Recorded(Arc::clone(trace)),
-        (None, Some(rate)) => Capacity::Fixed(rate),
-        (None, None) => Capacity::Shared(nominal_of_all(scenario).expect(CHECKED)),
-    };
-    Link { capacity, keys }
+    let has_own = keys.trace.is_some() || keys.rate.is_some();
+    let shared_rate = (!has_own).then(|| nominal_of_all(scenario).expect(CHECKED));
+    Link { shared_rate, keys }
 }
 
 /// The stations of one table.
@@ -65,7 +61,7 @@ fn stations(fields: &Fields, scenario: &Fields) -> Vec<Station> {
         streams: fields.integer("streams").expect(CHECKED) as u32,
         air: in_air(fields, &setup).expect(CHECKED),
         link: Link {
-            capacity: Capacity::Shared(nominal(fields, scenario).expect(CHECKED)),
+            shared_rate: Some(nominal(fields, scenario).expect(CHECKED)),
             keys: LinkKeys::of(fields.chosen("queue").expect(CHECKED).params.clone()),
         },
     };

@@ -88,12 +88,12 @@ table! {
     }
 }
 
-/// A link: what a file says of it, and what that makes of its capacity.
+/// A link: what a file says of it, and what its medium makes of that.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Link {
-    /// How fast it sends what is on the wire.
-    pub capacity: Capacity,
+    /// About so fast it sends 1500 bytes at a time where a medium lets it, and nobody else sends; absent on a wire of its own.
+    pub shared_rate: Option<Rate>,
     /// The keys of its table, which are the link's own fields as well.
     pub keys: LinkKeys,
 }
@@ -128,10 +128,23 @@ impl LinkKeys {
 }
 
 impl Link {
+    /// How fast it sends what is on the wire.
+    ///
+    /// # Panics
+    /// Where it has no rate, no recording and no medium: no checked link is like that.
+    pub fn capacity(&self) -> Capacity {
+        match (&self.keys.trace, self.keys.rate.or(self.shared_rate)) {
+            (Some(trace), _) => Capacity::Recorded(Arc::clone(trace)),
+            (None, Some(rate)) if self.shared_rate.is_none() => Capacity::Fixed(rate),
+            (None, Some(rate)) => Capacity::Shared(rate),
+            (None, None) => unreachable!("a checked link has a rate, a recording or a medium"),
+        }
+    }
+
     /// What the link's discipline may know that takes its place at `since`, where full-size packets have `packet_bytes`
     /// bytes.
     pub fn properties(&self, packet_bytes: u32, since: Time) -> LinkProperties {
-        let rate = self.capacity.mean_rate();
+        let rate = self.capacity().mean_rate();
         let rate = self.framing().map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
         let rate = self.shaper.as_ref().map_or(rate, |shaper| shaper.slowed(rate));
         LinkProperties { rate, delay: self.latency(), packet_bytes, since }

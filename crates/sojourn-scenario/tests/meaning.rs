@@ -99,7 +99,7 @@ fn links_and_groups_hold_what_the_file_says() {
     "#;
     let scenario = parse(text, &[]);
     assert_eq!((scenario.duration, scenario.warmup), (Span::from_secs(60), Span::from_millis(100)));
-    let Capacity::Recorded(trace) = &scenario.bottleneck.capacity else { panic!("a trace") };
+    let Capacity::Recorded(trace) = &scenario.bottleneck.capacity() else { panic!("a trace") };
     assert_eq!((trace.name.as_str(), trace.period()), ("ready:synthetic-lte", Span::from_secs(60)));
     let jitter = scenario.reverse.as_ref().expect("given").jitter.expect("given");
     assert_eq!(jitter.shape, Shape::Normal(Span::from_millis(5), Span::from_millis(1)));
@@ -125,7 +125,7 @@ fn overrides_address_by_name_and_by_place() {
     let hop = "hop=[{name = 'gateway', at = 'before', rate = '1 Mbit/s'}]";
     let scenario = parse(SMALL, &[hop, "hop.gateway.loss=0.5", "hop.0.rate=2Mbit/s"]);
     assert_eq!(scenario.hops[0].link.loss, 0.5);
-    assert_eq!(scenario.hops[0].link.capacity.mean_rate().bits_per_second(), 2_000_000);
+    assert_eq!(scenario.hops[0].link.capacity().mean_rate().bits_per_second(), 2_000_000);
     let scenario = parse(SMALL, &["group.tcp.flows=2", "group.tcp.flows=3", "name=a name"]);
     assert_eq!((scenario.groups[0].flows, scenario.name.as_str()), (3, "a name"), "the last one counts");
     let scenario = parse(SMALL, &["group.tcp.start.uniform=['0 s', '1 s']"]);
@@ -174,7 +174,7 @@ fn traces_lie_beside_the_scenario() {
     let path = folder.file("s.toml", SMALL.replace("rate = \"10 Mbit/s\"", "trace = \"link.down\"").as_bytes());
     let loaded = Scenario::load(&path, &[]).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(loaded.scenario.name, "s");
-    let Capacity::Recorded(trace) = loaded.scenario.bottleneck.capacity else { panic!("a trace") };
+    let Capacity::Recorded(trace) = loaded.scenario.bottleneck.capacity() else { panic!("a trace") };
     assert_eq!(trace.opportunities_ms, [1, 2, 40]);
 }
 

@@ -159,7 +159,7 @@ impl Builder<'_> {
 
     /// What the link `name` has of the medium.
     fn shared(&self, name: &str, spec: &scenario::Link) -> Option<Box<Shared>> {
-        let setup = self.scenario.air().filter(|_| matches!(spec.capacity, Capacity::Shared(_)))?;
+        let setup = self.scenario.air().filter(|_| matches!(spec.capacity(), Capacity::Shared(_)))?;
         let receivers = if self.links.is_empty() { self.scenario.stations.len() } else { 1 };
         let others = (1..setup.queues(receivers)).map(|index| self.queue(name, &format!(".{index}"), spec));
         Some(Box::new(Shared::new(others.collect())))
@@ -167,7 +167,7 @@ impl Builder<'_> {
 
     fn link(&self, name: &str, direction: Direction, spec: &scenario::Link) -> Link {
         let queue = self.queue(name, "", spec);
-        let mut link = Link::new(direction, queue, service(&spec.capacity, Time::ZERO), self.special(name, spec));
+        let mut link = Link::new(direction, queue, service(&spec.capacity(), Time::ZERO), self.special(name, spec));
         let is_station = self.links.len() >= self.first_hop() + self.scenario.hops.len();
         link.is_main = self.links.len() < self.first_hop() || is_station;
         link.shared = self.shared(name, spec);
@@ -183,9 +183,9 @@ impl Builder<'_> {
             shaper: spec.shaper.map(Tokens::new),
             remark: spec.remark,
             grants: spec.medium().map(Grants::new),
-            noise: spec
-                .noise()
-                .and_then(|noise| NoisyWire::new(noise, spec.protection(), spec.capacity.mean_rate(), random("noise"))),
+            noise: spec.noise().and_then(|noise| {
+                NoisyWire::new(noise, spec.protection(), spec.capacity().mean_rate(), random("noise"))
+            }),
             loss: (spec.loss > 0.0).then(|| (spec.loss, random("loss"))),
             ..Special::default()
         }

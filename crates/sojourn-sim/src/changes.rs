@@ -20,7 +20,7 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
         let (name, ..) = named_links(scenario)[place];
         let random = |of: &str| Stream::new(seed, &format!("change.{index}.link.{name}.{of}"));
         if changes_capacity(link) {
-            world.links[place].change_service(service(&link.link.capacity, world.now));
+            world.links[place].change_service(service(&link.link.capacity(), world.now));
         }
         if changes_line(link) {
             let line = world.links[place].line.expect("a link whose delay changes has a line");

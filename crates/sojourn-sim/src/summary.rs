@@ -149,26 +149,26 @@ fn stations(
 /// are in force then.
 pub fn capacity_bytes(scenario: &Scenario, index: usize, from: Time, to: Time) -> f64 {
     let (_, _, base) = named_links(scenario)[index];
-    let mut begun = (Time::ZERO, &base.capacity);
+    let mut begun = (Time::ZERO, base.capacity());
     let mut bytes = 0.0;
     for (change, link) in of_link(scenario, index).filter(|(_, link)| changes_capacity(link)) {
         let at = Time::ZERO + change.at;
-        bytes += bytes_at(begun, from, at.min(to));
-        begun = (at, &link.link.capacity);
+        bytes += bytes_at(&begun, from, at.min(to));
+        begun = (at, link.link.capacity());
     }
-    bytes + bytes_at(begun, from, to)
+    bytes + bytes_at(&begun, from, to)
 }
 
 /// Bytes that a link can send from `from` to `to` whose capacity is in force since some time.
-fn bytes_at((since, capacity): (Time, &Capacity), from: Time, to: Time) -> f64 {
-    let from = from.max(since);
+fn bytes_at((since, capacity): &(Time, Capacity), from: Time, to: Time) -> f64 {
+    let from = from.max(*since);
     if to <= from {
         return 0.0;
     }
     match capacity {
         Capacity::Fixed(rate) | Capacity::Shared(rate) => rate.bytes_in(to.since(from)),
         Capacity::Recorded(trace) => {
-            let of_recording = |time: Time| Time::ZERO + time.since(since);
+            let of_recording = |time: Time| Time::ZERO + time.since(*since);
             Opportunities::capacity_bytes(trace, of_recording(from), of_recording(to))
         }
     }

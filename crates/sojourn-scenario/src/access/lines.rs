@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_gateway_shapes_before_the_modem() {
         let scenario = load("access = { line = \"cable-100-10-quiet\", gateway = 0.9 }", &[]);
-        let rate = |link: &crate::Link| link.capacity.mean_rate().to_string();
+        let rate = |link: &crate::Link| link.capacity().mean_rate().to_string();
         assert_eq!(rate(&scenario.bottleneck), "9 Mbit/s");
         assert_eq!(scenario.bottleneck.queue.descriptor().name, "cake");
         assert_eq!(rate(scenario.reverse.as_ref().unwrap()), "90 Mbit/s");
@@ -280,9 +280,9 @@ mod tests {
     #[test]
     fn a_policed_plan_is_shaped_below_the_policer() {
         let scenario = load("access = { line = \"fibre-100-20-quiet\", gateway = 0.9 }", &[]);
-        assert_eq!(scenario.bottleneck.capacity.mean_rate().to_string(), "18 Mbit/s");
+        assert_eq!(scenario.bottleneck.capacity().mean_rate().to_string(), "18 Mbit/s");
         let modem = &scenario.hops[0].link;
-        assert_eq!(modem.capacity.mean_rate().to_string(), "80 Mbit/s");
+        assert_eq!(modem.capacity().mean_rate().to_string(), "80 Mbit/s");
         assert_eq!(modem.policer.unwrap().rate.to_string(), "20 Mbit/s");
     }
 
@@ -290,7 +290,7 @@ mod tests {
     fn a_line_of_an_override_takes_the_place_of_links() {
         let links = "bottleneck = { rate = \"1 Mbit/s\", queue = \"codel\" }\nreverse.rate = \"2 Mbit/s\"";
         let scenario = load(links, &["access.line=fibre-50-10-film", "bottleneck.queue=pie"]);
-        assert_eq!(scenario.bottleneck.capacity.mean_rate().to_string(), "10 Mbit/s");
+        assert_eq!(scenario.bottleneck.capacity().mean_rate().to_string(), "10 Mbit/s");
         assert_eq!(scenario.bottleneck.queue.descriptor().name, "pie");
         assert_eq!(scenario.groups[1].name, "line-film");
     }

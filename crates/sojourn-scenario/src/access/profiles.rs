@@ -311,7 +311,8 @@ mod tests {
     fn the_bottleneck_is_the_way_up_unless_told_otherwise() {
         let rates = |keys: &str| {
             let scenario = scenario(keys);
-            [&scenario.bottleneck, scenario.reverse.as_ref().unwrap()].map(|link| link.capacity.mean_rate().to_string())
+            [&scenario.bottleneck, scenario.reverse.as_ref().unwrap()]
+                .map(|link| link.capacity().mean_rate().to_string())
         };
         assert_eq!(rates("access.profile = \"adsl\""), ["640 kbit/s", "6.144 Mbit/s"]);
         assert_eq!(rates("access = { profile = \"adsl\", bottleneck = \"down\" }"), ["6.144 Mbit/s", "640 kbit/s"]);

@@ -1,7 +1,7 @@
 //! Scenarios from text, and their records.
 
 use sojourn_core::Span;
-use sojourn_scenario::{Base, Capacity, Scenario, Trace};
+use sojourn_scenario::{Base, Scenario, Trace};
 use sojourn_sim::{GroupRecord, Monitor, Outcome, Record, Wanted, simulate};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub fn over_trace(duration: &str, opportunities_ms: &[u64], groups: &[&str]) -> 
 /// The scenario with a recorded link as its bottleneck.
 pub fn recorded(mut scenario: Scenario, opportunities_ms: &[u64]) -> Scenario {
     let trace = Trace { name: "test".into(), opportunities_ms: opportunities_ms.to_vec() };
-    scenario.bottleneck.capacity = Capacity::Recorded(Arc::new(trace));
+    scenario.bottleneck.keys.trace = Some(Arc::new(trace));
     scenario
 }
 

@@ -55,7 +55,7 @@ fn check(scenario: &Scenario, record: &Record) {
     let records = [Some(&record.bottleneck), record.reverse.as_ref()].into_iter().flatten();
     let records = records.chain(scenario.hops.iter().map(|hop| &record.hops[&hop.name]));
     for (index, ((name, _, spec), link)) in named_links(scenario).into_iter().zip(records).enumerate() {
-        let slack = match &spec.capacity {
+        let slack = match &spec.capacity() {
             // Times are whole nanoseconds, at both ends of what is measured.
             Capacity::Fixed(_) if scenario.changes.is_empty() => 4e-9 / measured.as_secs_f64(),
             // What the medium was in use is all that there can be.
