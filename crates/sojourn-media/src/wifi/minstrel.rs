@@ -6,6 +6,11 @@
 //! 20 ms one frame samples another rate: the next faster one of a group, a random faster one, or a slower one. A group is the
 //! rates with the same number of spatial streams; width and guard interval are the network's, and not selected.
 
+mod orders;
+#[cfg(test)]
+mod tests;
+
+use orders::{COLUMNS, ROWS, table};
 use sojourn_core::{Span, Stream, Time};
 use std::ops::Range;
 
@@ -26,9 +31,6 @@ const LENGTH_WEIGHT: (i64, i64) = (96, 128);
 const BEST: usize = 4;
 /// Rates that wait to be sampled for each reason (MINSTREL_SAMPLE_RATES).
 const SAMPLES: usize = 5;
-/// Columns and rows of the table with random orders of a group's rates.
-const COLUMNS: usize = 10;
-const ROWS: usize = 10;
 /// Time for all tries at one rate, in us, and how many they are at most.
 const SEGMENT_MICROS: i64 = 6_000;
 const MAX_TRIES: u8 = 7;
@@ -490,17 +492,3 @@ impl Rate {
         self.probability_before = before;
     }
 }
-
-/// Random orders of the numbers below [`ROWS`].
-fn table(random: &mut Stream) -> [[u8; ROWS]; COLUMNS] {
-    std::array::from_fn(|_| {
-        let mut order: [u8; ROWS] = std::array::from_fn(|row| row as u8);
-        for row in (1..ROWS).rev() {
-            order.swap(row, (((random.bits() >> 32) * (row as u64 + 1)) >> 32) as usize);
-        }
-        order
-    })
-}
-
-#[cfg(test)]
-mod tests;
