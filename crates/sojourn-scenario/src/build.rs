@@ -14,12 +14,8 @@ use sojourn_core::Span;
 /// The scenario that `fields` describe; `name` is its name where they give none.
 pub(crate) fn scenario(fields: &Fields, changes: &[Resolved], name: &str) -> Scenario {
     Scenario {
+        keys: table(fields),
         name: fields.text("name").unwrap_or(name).to_owned(),
-        duration: span(fields, "duration"),
-        warmup: span(fields, "warmup"),
-        seed: fields.integer("seed").expect(CHECKED),
-        runs: fields.integer("runs").expect(CHECKED) as u32,
-        plugins: fields.texts("plugins").map(str::to_owned).collect(),
         bottleneck: link(fields.table("bottleneck").expect(CHECKED), fields),
         reverse: fields.table("reverse").map(|one| link(one, fields)),
         hops: fields.tables("hop").iter().map(|one| hop(one, fields)).collect(),

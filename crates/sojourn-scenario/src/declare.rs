@@ -107,6 +107,11 @@ impl<T> Holds<T> {
         self.declared(Presence::OptionalBeside { key, meaning, reason }, example)
     }
 
+    /// A key that must be there where the key beside it is not.
+    pub const fn required_without(self, other: &'static str, example: &'static str) -> Declared<T> {
+        self.declared(Presence::RequiredWithout(other), example)
+    }
+
     /// A key that must be there unless `key` has one of `kinds`, and then must not; why.
     pub const fn required_unless(
         self,
@@ -196,6 +201,11 @@ pub(crate) const fn ladder(most: usize) -> Holds<Vec<Rate>> {
 /// Free text.
 pub(crate) const fn text() -> Holds<String> {
     Holds::new(Form::Text)
+}
+
+/// Free texts, one or a list of them.
+pub(crate) const fn texts() -> Holds<Vec<String>> {
+    Holds::new(Form::OneOrMore(&Form::Text))
 }
 
 /// A time that may be negative, in nanoseconds, at most so far from zero.
@@ -305,6 +315,21 @@ impl Held for String {
 
     fn to_item(&self, _: &Form) -> Option<Item> {
         Some(Item::Text(self.clone()))
+    }
+}
+
+impl Held for Vec<String> {
+    fn from_item(item: Option<&Item>) -> Option<Vec<String>> {
+        let texts = match item {
+            None => &[],
+            Some(Item::List(texts)) => texts.as_slice(),
+            Some(_) => return None,
+        };
+        texts.iter().map(|text| String::from_item(Some(text))).collect()
+    }
+
+    fn to_item(&self, _: &Form) -> Option<Item> {
+        (!self.is_empty()).then(|| Item::List(self.iter().cloned().map(Item::Text).collect()))
     }
 }
 

@@ -14,15 +14,8 @@ use sojourn_queue::Dscp;
 
 /// The values of a whole file.
 pub(crate) fn scenario(scenario: &Scenario) -> Fields {
-    let mut fields = Fields::new(&SCENARIO, Origin::Unknown);
+    let mut fields = scenario.keys.fields();
     fields.put("name", Item::Text(scenario.name.clone()));
-    fields.put("duration", span(scenario.duration));
-    fields.put("warmup", span(scenario.warmup));
-    fields.put("seed", integer(scenario.seed));
-    fields.put("runs", integer(u64::from(scenario.runs)));
-    if !scenario.plugins.is_empty() {
-        fields.put("plugins", Item::List(scenario.plugins.iter().cloned().map(Item::Text).collect()));
-    }
     fields.put("bottleneck", Item::Table(link(&scenario.bottleneck, new_table(&SCENARIO, "bottleneck"))));
     if let Some(reverse) = &scenario.reverse {
         fields.put("reverse", Item::Table(link(reverse, new_table(&SCENARIO, "reverse"))));

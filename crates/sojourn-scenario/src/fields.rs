@@ -237,18 +237,6 @@ impl Fields {
         }
     }
 
-    /// The texts of a key for one or more of them.
-    pub fn texts(&self, key: &str) -> impl Iterator<Item = &str> {
-        let items = match self.item(key) {
-            Some(Item::List(items)) => items.as_slice(),
-            _ => &[],
-        };
-        items.iter().map(|item| match item {
-            Item::Text(text) => text.as_str(),
-            other => panic!("{other:?} is no text"),
-        })
-    }
-
     pub fn chosen(&self, key: &str) -> Option<&Chosen> {
         match &self.slot(key)?.item {
             Item::Chosen(chosen) => Some(chosen),

@@ -1,6 +1,6 @@
 //! The format of the scenario file, as data.
 //!
-//! One [`Section`] for each table of the file, one [`Key`] for each of its keys. Checking, defaults, the
+//! One [`Section`] for each table of the file, one [`Key`](crate::form::Key) for each of its keys. Checking, defaults, the
 //! JSON Schema, the reference page and the canonical text are all derived from these; parameters of
 //! disciplines, controls and the transport come from their own registries.
 
@@ -10,9 +10,9 @@ mod station;
 #[cfg(test)]
 mod tests;
 
+use crate::declare::{Elsewhere, elsewhere, integer, span, table, texts};
 use crate::families::{CLASS, QUEUES};
-use crate::form::{Form, Key, LONGEST, Presence, Section};
-use crate::form::{MOMENT, time};
+use crate::form::{Form, LONGEST, MOMENT, Section};
 use crate::group::GROUP;
 use crate::link::{BOTTLENECK, HOP, REVERSE};
 use crate::phase::PHASE;
@@ -20,7 +20,7 @@ use access::ACCESS;
 pub(crate) use access::FILLED;
 use change::CHANGE;
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind};
+use sojourn_core::registry::Descriptor;
 #[cfg_attr(not(any(test, feature = "random")), allow(unused_imports))]
 pub(crate) use station::STATION;
 
@@ -45,110 +45,50 @@ const LARGEST_INTEGER: u64 = i64::MAX as u64;
 /// Most flows of a scenario, each of which has its place in a record.
 pub(crate) const MAX_FLOWS_IN_ALL: u64 = 150_000;
 
-/// The file itself.
-pub(crate) static SCENARIO: Section = Section {
-    name: "",
-    description: "The keys at the top of the file.",
-    own: &[
-        Key {
-            name: "name",
-            form: Form::Text,
-            presence: Presence::Optional("the file's name without its ending"),
-            description: "what the scenario is called in records and figures",
-            example: "motivating-example",
-        },
-        Key {
-            name: "duration",
-            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
-            presence: Presence::Required,
-            description: "simulated time",
-            example: "60 s",
-        },
-        Key {
-            name: "warmup",
-            form: Form::Value(time(MOMENT)),
-            presence: Presence::Default("0 s"),
-            description: "from when on results are measured; shorter than the duration",
-            example: "10 s",
-        },
-        Key {
-            name: "seed",
-            form: Form::Value(Kind::Integer { min: 0, max: LARGEST_INTEGER }),
-            presence: Presence::Default("1"),
-            description: "seed of the first run",
-            example: "1",
-        },
-        Key {
-            name: "runs",
-            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000 }),
-            presence: Presence::Default("1"),
-            description: "number of runs, each with the next seed",
-            example: "10",
-        },
-        Key {
-            name: "plugins",
-            form: Form::OneOrMore(&Form::Text),
-            presence: Presence::Optional("only built-in algorithms and those of installed packages can be named"),
-            description: "Python files with algorithms of one's own, relative to this file; they are code, so they run only with `--allow-plugins`, or where the user's own settings list them",
-            example: "[\"mine.py\"]",
-        },
-        Key {
-            name: "access",
-            form: Form::Table(&ACCESS),
-            presence: Presence::Optional("there are no links but those that the file describes"),
-            description: "an access line, which fills the bottleneck and the return link",
-            example: "{ profile = \"adsl2+\" }",
-        },
-        Key {
-            name: "bottleneck",
-            form: Form::Table(&BOTTLENECK),
-            presence: Presence::RequiredWithout("access"),
-            description: "the link that all flows cross",
-            example: "{ rate = \"10 Mbit/s\" }",
-        },
-        Key {
-            name: "reverse",
-            form: Form::Table(&REVERSE),
-            presence: Presence::Optional("acknowledgements return without limit or loss"),
-            description: "the return link",
-            example: "{ rate = \"1 Mbit/s\" }",
-        },
-        Key {
-            name: "hop",
-            form: Form::Tables(&HOP),
-            presence: Presence::Optional("there are no other links"),
-            description: "more links on the way, each with its own queue and record",
-            example: "[{ name = \"gateway\", at = \"before\", rate = \"20 Mbit/s\" }]",
-        },
-        Key {
-            name: "station",
-            form: Form::Tables(&STATION),
-            presence: Presence::Optional("there are none; required with a medium that stations share"),
-            description: "stations of the access point or base station, with the bottleneck's medium `wifi`, `lte` or `5g`",
-            example: "[{ name = \"near\", rate = \"54 Mbit/s\" }]",
-        },
-        Key {
-            name: "group",
-            form: Form::Tables(&GROUP),
-            presence: Presence::Required,
-            description: "groups of like flows; at least one",
-            example: "[{ name = \"tcp\", control = \"newreno\", flows = 5, rtt = \"50 ms\" }]",
-        },
-        Key {
-            name: "change",
-            form: Form::Tables(&CHANGE),
-            presence: Presence::Optional("links stay as they are"),
-            description: "what changes while the run goes on",
-            example: "[{ at = \"20 s\", bottleneck = { rate = \"5 Mbit/s\" } }]",
-        },
-        Key {
-            name: "phase",
-            form: Form::Tables(&PHASE),
-            presence: Presence::Optional("there are only the results of the whole run"),
-            description: "parts of the run that have results of their own",
-            example: "[{ name = \"slow\", from = \"20 s\", to = \"40 s\" }]",
-        },
-    ],
-    base: None,
-    one_of: &[],
-};
+table! {
+    /// The keys at the top of the file.
+    pub struct ScenarioKeys = SCENARIO, "" => {
+        /// what the scenario is called in records and figures
+        name: Elsewhere = elsewhere(Form::Text).absent("the file's name without its ending", "motivating-example"),
+        /// simulated time
+        duration: Span = span(Span::from_millis(1)..=LONGEST).required("60 s"),
+        /// from when on results are measured; shorter than the duration
+        warmup: Span = span(MOMENT).or("0 s", "10 s"),
+        /// seed of the first run
+        seed: u64 = integer(0..=LARGEST_INTEGER).or("1", "1"),
+        /// number of runs, each with the next seed
+        runs: u32 = integer(1..=1_000_000).or("1", "10"),
+        /// Python files with algorithms of one's own, relative to this file; they are code, so they run only with
+        /// `--allow-plugins`, or where the user's own settings list them
+        plugins: Vec<String> = texts()
+            .absent("only built-in algorithms and those of installed packages can be named", "[\"mine.py\"]"),
+        /// an access line, which fills the bottleneck and the return link
+        access: Elsewhere = elsewhere(Form::Table(&ACCESS))
+            .absent("there are no links but those that the file describes", "{ profile = \"adsl2+\" }"),
+        /// the link that all flows cross
+        bottleneck: Elsewhere = elsewhere(Form::Table(&BOTTLENECK))
+            .required_without("access", "{ rate = \"10 Mbit/s\" }"),
+        /// the return link
+        reverse: Elsewhere = elsewhere(Form::Table(&REVERSE))
+            .absent("acknowledgements return without limit or loss", "{ rate = \"1 Mbit/s\" }"),
+        /// more links on the way, each with its own queue and record
+        hop: Elsewhere = elsewhere(Form::Tables(&HOP))
+            .absent("there are no other links", "[{ name = \"gateway\", at = \"before\", rate = \"20 Mbit/s\" }]"),
+        /// stations of the access point or base station, with the bottleneck's medium `wifi`, `lte` or `5g`
+        station: Elsewhere = elsewhere(Form::Tables(&STATION)).absent(
+            "there are none; required with a medium that stations share",
+            "[{ name = \"near\", rate = \"54 Mbit/s\" }]",
+        ),
+        /// groups of like flows; at least one
+        group: Elsewhere = elsewhere(Form::Tables(&GROUP))
+            .required("[{ name = \"tcp\", control = \"newreno\", flows = 5, rtt = \"50 ms\" }]"),
+        /// what changes while the run goes on
+        change: Elsewhere = elsewhere(Form::Tables(&CHANGE))
+            .absent("links stay as they are", "[{ at = \"20 s\", bottleneck = { rate = \"5 Mbit/s\" } }]"),
+        /// parts of the run that have results of their own
+        phase: Elsewhere = elsewhere(Form::Tables(&PHASE)).absent(
+            "there are only the results of the whole run",
+            "[{ name = \"slow\", from = \"20 s\", to = \"40 s\" }]",
+        ),
+    }
+}

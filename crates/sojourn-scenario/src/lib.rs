@@ -52,6 +52,7 @@ pub use access::{Bursts, Line, Medium, Noise, Protection, Settings};
 pub use catalogue::catalogue;
 pub use declare::Elsewhere;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use format::ScenarioKeys;
 pub use group::{Group, GroupKeys, Moments, ReceiverControl};
 pub use host::{Host, HostQueue, Paced, Qdisc};
 pub use link::{

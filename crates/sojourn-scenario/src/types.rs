@@ -1,5 +1,6 @@
 //! A scenario, resolved: every default filled in, every name looked up, every unit converted.
 
+use crate::format::ScenarioKeys;
 use crate::group::Group;
 use crate::link::{Hop, Link, Which, is_shared};
 use crate::phase::Phase;
@@ -7,23 +8,16 @@ use crate::recording::Trace;
 use sojourn_core::Span;
 use sojourn_core::registry::Params;
 use sojourn_media::Setup;
+use std::ops::Deref;
 
 /// A resolved scenario. Its constructor has checked it: it can be run as it is.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Scenario {
+    /// The keys at the top of its file, which are its own fields as well.
+    pub keys: ScenarioKeys,
     /// What the user calls it.
     pub name: String,
-    /// Simulated time.
-    pub duration: Span,
-    /// From when on results are measured; shorter than `duration`.
-    pub warmup: Span,
-    /// Seed of the first run.
-    pub seed: u64,
-    /// Number of runs, with seeds `seed`, `seed + 1` ...
-    pub runs: u32,
-    /// Files with plug-ins, as the file names them.
-    pub plugins: Vec<String>,
     /// The link that all flows cross.
     pub bottleneck: Link,
     /// The return link; unlimited where absent.
@@ -76,6 +70,14 @@ pub struct LinkChange {
     pub keys: Vec<&'static str>,
     /// The link as it is from then on.
     pub link: Link,
+}
+
+impl Deref for Scenario {
+    type Target = ScenarioKeys;
+
+    fn deref(&self) -> &ScenarioKeys {
+        &self.keys
+    }
 }
 
 impl Scenario {

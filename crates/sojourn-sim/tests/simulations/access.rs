@@ -17,7 +17,7 @@ fn goodput_over_atm_is_the_arithmetic_of_cells() {
     ] {
         let keys = format!("rate = \"854 kbit/s\"\nframing = {framing}\n{LIMIT}");
         let mut scenario = dumbbell("120 s", &keys, &[BULK]);
-        scenario.warmup = sojourn_core::Span::from_secs(20);
+        scenario.keys.warmup = sojourn_core::Span::from_secs(20);
         let options = sojourn_transport_options(&scenario);
         let record = run(&scenario);
         let expected = 0.854 * f64::from(options.payload_bytes) / wire_bytes;
@@ -81,7 +81,7 @@ fn a_backlogged_link_loses_nothing_to_its_grants() {
     let goodput = |medium: &str| {
         let keys = format!("rate = \"10 Mbit/s\"\n{medium}\nqueue = {{ limit = \"100 packets\" }}");
         let mut scenario = dumbbell("30 s", &keys, &[BULK]);
-        scenario.warmup = sojourn_core::Span::from_secs(10);
+        scenario.keys.warmup = sojourn_core::Span::from_secs(10);
         let record = run(&scenario);
         close(record.bottleneck.utilization.unwrap(), 1.0, 0.001);
         group(&record, "up").goodput_mbps
@@ -124,7 +124,7 @@ fn noisy(protection: &str) -> sojourn_sim::Record {
         "name = \"a\"\nrtt = \"20 ms\"\ntraffic = { kind = \"cbr\", rate = \"11.99 Mbit/s\", packet = \"1500 B\" }";
     let keys = format!("rate = \"12 Mbit/s\"\nnoise = \"rein\"\n{protection}\nqueue = {{ limit = \"1000 packets\" }}");
     let mut scenario = dumbbell("40 s", &keys, &[cbr]);
-    scenario.warmup = sojourn_core::Span::from_secs(20);
+    scenario.keys.warmup = sojourn_core::Span::from_secs(20);
     run(&scenario)
 }
 

@@ -18,7 +18,7 @@ fn measured(packets: u32, loss: f64, flows: &[&str]) -> Record {
         "rate = \"10 Mbit/s\"\nloss = {loss}\nqueue = {{ kind = \"droptail\", limit = \"{packets} packets\" }}"
     );
     let mut scenario = dumbbell("90 s", &link, flows);
-    scenario.warmup = Span::from_secs(20);
+    scenario.keys.warmup = Span::from_secs(20);
     run(&scenario)
 }
 

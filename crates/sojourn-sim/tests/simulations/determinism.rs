@@ -29,7 +29,7 @@ fn the_same_bytes_twice() {
     let mut scenario = busy(&[TCP, ON_OFF]);
     let found = everything(&scenario);
     assert_eq!(found, everything(&scenario));
-    scenario.seed += 1;
+    scenario.keys.seed += 1;
     assert_ne!(found, everything(&scenario));
 }
 

@@ -79,7 +79,7 @@ fn losses_both_ways_are_repaired() {
         let links = "rate = \"10 Mbit/s\", queue = { kind = \"droptail\", limit = \"30 packets\" }, loss = 0.02";
         let size = "traffic = { kind = \"bulk\", size = \"1448000 B\" }";
         let mut both = both_ways(links, transport, &format!("{BULK}\n{size}"), &format!("{BULK}\n{size}"));
-        both.warmup = sojourn_core::Span::ZERO;
+        both.keys.warmup = sojourn_core::Span::ZERO;
         let found = run(&both);
         for flow in &found.flows {
             assert_eq!(flow.delivered_bytes, 1_448_000, "{transport}");
@@ -132,7 +132,7 @@ fn both_ways_pause_and_go_on() {
         for seed in 1..=6 {
             let links = "rate = \"10 Mbit/s\", queue = \"fq_codel\", loss = 0.03";
             let mut both = both_ways(links, transport, &pauses("1 s", "0 s"), &pauses("2 s", "1.5 s"));
-            both.seed = seed;
+            both.keys.seed = seed;
             let record = run(&both);
             for flow in &record.flows {
                 // Measured from 10 s on: two of each one's times on and more.

@@ -25,14 +25,14 @@ fn warmup_forgets() {
     let mut scenario = dumbbell("2 s", "rate = \"2.4 Mbit/s\"", &[&format!("{CBR}\nstop = \"1 s\"")]);
     let whole = run(&scenario);
     close(whole.bottleneck.utilization.unwrap(), 0.25, 1e-9);
-    scenario.warmup = Span::from_secs(1);
+    scenario.keys.warmup = Span::from_secs(1);
     let second = run(&scenario);
     assert_eq!((second.bottleneck.arrivals, second.measured_from_s), (0, 1.0));
     // A packet in flight when measuring began.
     assert!(second.flows[0].delivered_bytes <= 2 * 1472);
     assert_eq!(second.bottleneck.drop_rate, None);
     assert_eq!(second.bottleneck.queue_ms.mean, None);
-    scenario.warmup = Span::from_millis(500);
+    scenario.keys.warmup = Span::from_millis(500);
     close(run(&scenario).bottleneck.utilization.unwrap(), 0.5 / 1.5 / 2.0, 0.003);
 }
 

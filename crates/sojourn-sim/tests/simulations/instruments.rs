@@ -99,7 +99,7 @@ fn flows_are_timed_at_their_own_link() {
     let queue = "queue = { kind = \"droptail\", limit = \"20 packets\" }";
     let bottleneck = format!("rate = \"10 Mbit/s\"\n{queue}\n[reverse]\nrate = \"1 Mbit/s\"\n{queue}");
     let mut both = dumbbell("20 s", &bottleneck, &groups);
-    both.warmup = Span::from_secs(10);
+    both.keys.warmup = Span::from_secs(10);
     let record = outcome(&both, &Wanted::default()).record;
     let (there, back) = (&record.groups["there"].queue_ms, &record.groups["back"].queue_ms);
     // 20 full packets take 24 ms on the bottleneck, 240 ms on the reverse link.
@@ -108,7 +108,7 @@ fn flows_are_timed_at_their_own_link() {
     assert!(record.reverse.unwrap().queue_ms.max.unwrap() >= back.max.unwrap());
     let mut over =
         dumbbell("2 s", &format!("rate = \"10 Mbit/s\"\n{queue}"), &[&format!("{}\nstop = \"0.5 s\"", groups[0])]);
-    over.warmup = Span::from_secs(1);
+    over.keys.warmup = Span::from_secs(1);
     assert_eq!(outcome(&over, &Wanted::default()).record.flows[0].queue_ms.max, None);
 }
 
@@ -205,7 +205,7 @@ fn no_link_is_used_to_more_than_all() {
             "name = \"a\"\nrtt = \"5 us\"\ntraffic = { kind = \"cbr\", rate = \"12 Gbit/s\", packet = \"101 B\" }";
         for warmup_us in [0, 501] {
             let mut scenario = dumbbell("2 ms", &format!("rate = \"{rate}\""), &[cbr]);
-            scenario.warmup = Span::from_micros(warmup_us);
+            scenario.keys.warmup = Span::from_micros(warmup_us);
             let used = run(&scenario).bottleneck.utilization.unwrap();
             assert!(used <= 1.0 && used > 1.0 - 1e-6, "{rate}: {used}");
         }

@@ -10,7 +10,7 @@ const DEEP: &str = "rate = \"10 Mbit/s\"\nqueue = { kind = \"droptail\", limit =
 #[test]
 fn alone_it_settles_at_the_target() {
     let mut scenario = dumbbell("120 s", DEEP, &[LEDBAT]);
-    scenario.warmup = Span::from_secs(60);
+    scenario.keys.warmup = Span::from_secs(60);
     let record = run(&scenario);
     let queue = record.bottleneck.queue_ms.mean.unwrap();
     assert!((90.0..110.0).contains(&queue), "{queue} ms");
@@ -23,7 +23,7 @@ fn alone_it_settles_at_the_target() {
 fn a_clock_offset_does_not_matter() {
     let at = |clock: &str| {
         let mut scenario = dumbbell("60 s", DEEP, &[&format!("{LEDBAT}\n{clock}")]);
-        scenario.warmup = Span::from_secs(30);
+        scenario.keys.warmup = Span::from_secs(30);
         run(&scenario).bottleneck.queue_ms.mean.unwrap()
     };
     assert_eq!(at(""), at("clock_offset = \"-5 s\""));
@@ -35,7 +35,7 @@ fn a_clock_offset_does_not_matter() {
 fn it_yields_to_newreno() {
     let tcp = "name = \"tcp\"\ncontrol = \"newreno\"\nrtt = \"50 ms\"";
     let mut scenario = dumbbell("120 s", DEEP, &[LEDBAT, tcp]);
-    scenario.warmup = Span::from_secs(30);
+    scenario.keys.warmup = Span::from_secs(30);
     let share = group(&run(&scenario), "ledbat").share.unwrap();
     assert!(share < 0.1, "{share}");
 }
@@ -45,7 +45,7 @@ fn it_yields_to_newreno() {
 fn the_latecomer_takes_over() {
     let late = "name = \"late\"\ncontrol = \"ledbat\"\nrtt = \"50 ms\"\nstart = \"20 s\"";
     let mut scenario = dumbbell("100 s", DEEP, &[LEDBAT, late]);
-    scenario.warmup = Span::from_secs(60);
+    scenario.keys.warmup = Span::from_secs(60);
     let record = run(&scenario);
     let share = group(&record, "late").share.unwrap();
     assert!(share > 0.8, "{share}");

@@ -16,7 +16,7 @@ fn a_trace_gives_its_throughput() {
             "name = \"a\"\nrtt = \"20 ms\"\ntraffic = {{ kind = \"cbr\", rate = \"50 Mbit/s\", packet = \"{packet}\" }}"
         );
         let mut scenario = over_trace("10 s", &[2, 5, 5, 10], &[&cbr]);
-        scenario.warmup = sojourn_core::Span::from_secs(1);
+        scenario.keys.warmup = sojourn_core::Span::from_secs(1);
         let record = run(&scenario);
         close(record.bottleneck.utilization.unwrap(), 1.0, 0.001);
         let bits = record.bottleneck.departures as f64 * 8.0 * packet.trim_end_matches(" B").parse::<f64>().unwrap();

@@ -9,7 +9,7 @@ const NIMBUS: &str = "name = \"nimbus\"\ncontrol = \"nimbus\"\nrtt = \"50 ms\"\n
 
 fn beside(other: &str) -> Record {
     let mut scenario = dumbbell("60 s", LINK, &[NIMBUS, &format!("name = \"other\"\nrtt = \"50 ms\"\n{other}")]);
-    scenario.warmup = Span::from_secs(10);
+    scenario.keys.warmup = Span::from_secs(10);
     run(&scenario)
 }
 
@@ -17,7 +17,7 @@ fn beside(other: &str) -> Record {
 #[test]
 fn alone_it_fills_the_link() {
     let mut scenario = dumbbell("60 s", LINK, &[NIMBUS]);
-    scenario.warmup = Span::from_secs(10);
+    scenario.keys.warmup = Span::from_secs(10);
     let bottleneck = run(&scenario).bottleneck;
     assert!(bottleneck.utilization.unwrap() > 0.99);
     let queue = bottleneck.queue_ms.mean.unwrap();

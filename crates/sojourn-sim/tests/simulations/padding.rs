@@ -127,7 +127,7 @@ fn the_controller_gives_up_where_padding_does_not_help() {
     {
         let nothing = run(&scenario(&uplink(queue, UPLOAD, "kind = \"padding\", rate = \"0.1 packets/s\"")));
         let mut long = scenario(&uplink(queue, UPLOAD, ADAPTIVE));
-        long.duration = Span::from_secs(1800);
+        long.keys.duration = Span::from_secs(1800);
         let record = run(&long);
         println!(
             "{queue}: {} ms ({} without), {} /s, {} rests, {} of {}",

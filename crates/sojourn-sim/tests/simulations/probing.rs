@@ -83,7 +83,7 @@ fn a_policer_costs_packets_and_a_shaper_time() {
              queue = {{ kind = \"droptail\", limit = \"10000 packets\" }}"
         );
         let mut scenario = dumbbell("10 s", &link, &[cbr]);
-        scenario.warmup = sojourn_core::Span::from_secs(1);
+        scenario.keys.warmup = sojourn_core::Span::from_secs(1);
         run(&scenario)
     };
     let (policed, shaped) = (record("policer"), record("shaper"));

@@ -18,7 +18,7 @@ fn scenario(background: &str, rate_mbps: u32, count: u32, beside: bool) -> Scena
     let bottleneck = format!("rate = \"{rate_mbps} Mbit/s\"\nqueue = {{ kind = \"droptail\", limit = \"250 ms\" }}");
     let groups = [background.as_str(), tcp.as_str()];
     let mut scenario = dumbbell("60 s", &bottleneck, &groups[..1 + usize::from(beside)]);
-    scenario.warmup = Span::from_secs(20);
+    scenario.keys.warmup = Span::from_secs(20);
     scenario
 }
 

@@ -64,7 +64,7 @@ fn steps_change_nothing() {
 #[test]
 fn any_steps_will_do() {
     let mut scenario = dumbbell("2 s", "rate = \"5 Mbit/s\"", &[TCP]);
-    scenario.warmup = Span::from_millis(500);
+    scenario.keys.warmup = Span::from_millis(500);
     let expected = whole(&scenario);
     for millis in [1, 25, 50, 500, 700, 3_000] {
         assert!(in_steps(scenario.clone(), Span::from_millis(millis)) == expected, "{millis} ms");

@@ -112,7 +112,7 @@ fn a_call_keeps_its_random_numbers() {
 #[test]
 fn nothing_measured_is_null() {
     let mut late = dumbbell("3 s", FAST, &[&format!("{}\nstop = \"1 s\"", call(""))]);
-    late.warmup = sojourn_core::Span::from_secs(2);
+    late.keys.warmup = sojourn_core::Span::from_secs(2);
     let heard = voip(&run(&late), "call");
     assert_eq!((heard.delay_ms.mean, heard.delay_ms.p99, heard.jitter_ms), (None, None, None));
     assert_eq!((heard.loss, heard.late, heard.r_factor, heard.mos), (None, None, None, None));
@@ -196,7 +196,7 @@ fn too_slow_a_link_stalls() {
     close(seen.stalls as f64, 201.0 / 4.2 - 1.0, 1.5);
     // Of the time before the warm-up's end nothing is counted.
     let mut half = scenario.clone();
-    half.warmup = sojourn_core::Span::from_secs(101);
+    half.keys.warmup = sojourn_core::Span::from_secs(101);
     let second = video(&run(&half), "film");
     close(second.stall_s, 100.0 * (1.0 - 2.0 / 4.2), 3.0);
     assert_eq!(second.startup_ms, None);
@@ -219,7 +219,7 @@ fn a_stream_that_stops() {
 fn the_window_starts_anew_after_a_pause() {
     let steady = film(", ladder = [\"1 Mbit/s\"], buffer = \"12 s\"");
     let mut scenario = dumbbell("100 s", "rate = \"5 Mbit/s\"", &[&steady]);
-    scenario.warmup = sojourn_core::Span::from_secs(30);
+    scenario.keys.warmup = sojourn_core::Span::from_secs(30);
     let record = run(&scenario);
     assert_eq!(group(&record, "film").drop_rate, Some(0.0));
     close(record.bottleneck.queue_packets.max as f64, 518.0 / 3.0, 30.0);
@@ -248,7 +248,7 @@ fn losses_of_the_warm_up() {
         &[&call(""), flood],
     );
     assert!(voip(&run(&scenario), "call").loss.unwrap() > 0.02);
-    scenario.warmup = sojourn_core::Span::from_secs(5);
+    scenario.keys.warmup = sojourn_core::Span::from_secs(5);
     let heard = voip(&run(&scenario), "call");
     assert_eq!(heard.loss, Some(0.0));
     close(heard.delay_ms.max.unwrap(), 21.6, 0.1);

@@ -117,7 +117,7 @@ fn no_capacity_for_seconds() {
     assert!(pages(&record).count > 10, "{:?}", pages(&record));
     // Nothing at all in the measured part is null.
     let mut stuck = over_trace("15 s", &opportunities, &groups);
-    stuck.warmup = sojourn_core::Span::from_secs(3);
+    stuck.keys.warmup = sojourn_core::Span::from_secs(3);
     assert_eq!((pages(&run(&stuck)).count, pages(&run(&stuck)).p99), (0, None));
 }
 

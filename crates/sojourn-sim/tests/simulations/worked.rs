@@ -127,7 +127,7 @@ fn many_small_sources() {
             &["name = \"a\"\nflows = 100\nrtt = \"20 ms\"\nstart = { uniform = [\"0 s\", \"0.6 s\"] }\n\
                traffic = { kind = \"cbr\", rate = \"80 kbit/s\" }"],
         );
-        scenario.seed = seed;
+        scenario.keys.seed = seed;
         let record = run(&scenario);
         close(record.bottleneck.utilization.unwrap(), 0.79, 0.01);
         mean += record.bottleneck.queue_packets.mean / 10.0;
@@ -144,7 +144,7 @@ fn one_newreno_fills_a_link() {
         "rate = \"10 Mbit/s\"\nqueue = { kind = \"droptail\", limit = \"50 ms\" }",
         &["name = \"a\"\ncontrol = \"newreno\"\nrtt = \"50 ms\""],
     );
-    scenario.warmup = sojourn_core::Span::from_secs(10);
+    scenario.keys.warmup = sojourn_core::Span::from_secs(10);
     let record = run(&scenario);
     assert!(record.bottleneck.utilization.unwrap() > 0.98, "{:?}", record.bottleneck);
     assert!(record.bottleneck.queue_ms.max.unwrap() <= 50.0);
