@@ -18,7 +18,7 @@ FLOORS = (
     ("registry", "faults"),
     ("plugins", "ready"),
     ("reading",),
-    ("spelling", "system", "resolved", "lots", "padding"),
+    ("spelling", "system", "resolved", "chance", "padding"),
     ("data", "tables", "progress"),
     ("worlds.world", "worlds.options"),
     ("worlds.sim", "worlds.fluid"),

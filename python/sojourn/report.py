@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.data import metrics
 from sojourn.data.statistics import Statistic, states
-from sojourn.lots import one_situation
+from sojourn.chance import one_situation
 from sojourn.resolved import resolved_presets, sentences, titles
 
 if TYPE_CHECKING:
