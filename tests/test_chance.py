@@ -7,8 +7,8 @@ from tests.conftest import Command
 
 import sojourn
 from sojourn import report
-from sojourn.data.statistics import States
 from sojourn.chance import STEADY, one_situation
+from sojourn.data.statistics import States
 
 GROUPS = [
     {"name": "a", "control": "newreno", "flows": 4, "rtt": ["20 ms", "30 ms", "40 ms", "50 ms"], "start": "0 s"},

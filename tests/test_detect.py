@@ -18,6 +18,7 @@ from sojourn.detect.draw import FAMILIES, LEFT_OUT, PARTS, draw, name_of
 from sojourn.detect.features import NAMES, REASONS, find_rate, vector
 from sojourn.detect.log import FlowLog, of_table
 from sojourn.detect.model import Forest, calibrated
+from sojourn.detect.page import headline
 from sojourn.detect.plan import FULL, GREEDY, LONGEST_S, OVERLOAD, QUESTIONS, Path
 from sojourn.detect.population import crossed, is_held_out, learnt_from
 from sojourn.detect.probe import BudgetError, Probed, estimate, over, probe
@@ -481,3 +482,11 @@ def test_the_command(command: Any) -> None:
     done = command("detect", "first", "--budget", "1 MB")
     assert done.code == 2
     assert "--budget allows more" in done.err
+
+
+@pytest.mark.parametrize(
+    ("verdict", "title"),
+    [("fq_codel", "fq_codel"), ("hhf, or fq_codel", "hhf, or fq_codel"), ("no queue was seen", "No queue was seen")],
+)
+def test_a_title_leaves_the_name_of_a_discipline_as_it_is(verdict: str, title: str) -> None:
+    assert headline(verdict) == title

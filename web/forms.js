@@ -27,7 +27,7 @@ export function sliders(scenario) {
   const back = quantity(scenario.reverse?.rate);
   if (Number.isFinite(back)) {
     list.push({
-      id: "reverse-rate", label: "Rate back", keys: (side) => (side.reverse ? ["reverse.rate"] : []), value: back, range: [2e5, 1e9],
+      id: "reverse-rate", label: "Return rate", keys: (side) => (side.reverse ? ["reverse.rate"] : []), value: back, range: [2e5, 1e9],
       text: (value) => `${shown(value / 1e6)} Mbit/s`,
     });
   }

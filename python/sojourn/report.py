@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sojourn.chance import one_situation
 from sojourn.data import metrics
 from sojourn.data.statistics import Statistic, states
-from sojourn.chance import one_situation
 from sojourn.resolved import resolved_presets, sentences, titles
 
 if TYPE_CHECKING:

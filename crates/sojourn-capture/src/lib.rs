@@ -8,7 +8,7 @@ mod headers;
 mod pcapng;
 
 use headers::{FlowHeaders, headers};
-use sojourn_scenario::{Scenario, Traffic};
+use sojourn_scenario::Scenario;
 use sojourn_sim::{PacketEvent, PacketLog};
 use sojourn_transport::Options;
 use std::io::{self, Write};
@@ -32,10 +32,7 @@ pub fn write(out: &mut impl Write, scenario: &Scenario, log: &PacketLog) -> io::
 fn flow_headers(scenario: &Scenario) -> Vec<FlowHeaders> {
     let of_group = |group: &sojourn_scenario::Group| {
         let options = Options::new(&group.transport).expect("a scenario is checked");
-        let is_tcp = !matches!(
-            group.traffic,
-            Traffic::Cbr { .. } | Traffic::Ping { .. } | Traffic::Train(_) | Traffic::Voip(_) | Traffic::Padding(_)
-        );
+        let is_tcp = group.traffic.datagram_bytes().is_none();
         let flow = FlowHeaders {
             payload_bytes: options.payload_bytes,
             header_bytes: options.header_bytes,

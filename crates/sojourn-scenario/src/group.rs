@@ -188,22 +188,9 @@ impl GroupKeys {
 impl Group {
     /// Bytes on the wire of its full-size packets.
     pub fn packet_bytes(&self) -> u32 {
-        match &self.traffic {
-            Traffic::Cbr(cbr) => cbr.packet_bytes,
-            Traffic::Ping(ping) => ping.packet_bytes,
-            Traffic::Train(train) => train.packet_bytes,
-            Traffic::Voip(voip) => voip.packet_bytes(),
-            Traffic::Padding(padding) => padding.packet_bytes(),
-            Traffic::Bulk { .. }
-            | Traffic::OnOff { .. }
-            | Traffic::Video(_)
-            | Traffic::Transfers { .. }
-            | Traffic::Web(_)
-            | Traffic::Messages(_)
-            | Traffic::Custom(_) => {
-                let options = Options::new(&self.keys.transport).expect("the scenario's options were checked");
-                options.payload_bytes + options.header_bytes
-            }
-        }
+        self.traffic.datagram_bytes().unwrap_or_else(|| {
+            let options = Options::new(&self.keys.transport).expect("the scenario's options were checked");
+            options.payload_bytes + options.header_bytes
+        })
     }
 }

@@ -118,6 +118,24 @@ impl Traffic {
         }
     }
 
+    /// Bytes on the wire of its packets, where it sends datagrams, whatever becomes of them, and not over connections.
+    pub fn datagram_bytes(&self) -> Option<u32> {
+        Some(match self {
+            Traffic::Cbr(cbr) => cbr.packet_bytes,
+            Traffic::Ping(ping) => ping.packet_bytes,
+            Traffic::Train(train) => train.packet_bytes,
+            Traffic::Voip(voip) => voip.packet_bytes(),
+            Traffic::Padding(padding) => padding.packet_bytes(),
+            Traffic::Bulk(_)
+            | Traffic::OnOff(_)
+            | Traffic::Video(_)
+            | Traffic::Transfers(_)
+            | Traffic::Web(_)
+            | Traffic::Messages(_)
+            | Traffic::Custom(_) => return None,
+        })
+    }
+
     /// The ECN code point of datagrams, which nothing answers for; that of a connection follows its transport and control.
     pub fn datagram_ecn(&self) -> Ecn {
         match self {

@@ -428,10 +428,10 @@ impl Builder<'_> {
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
             }
-            Traffic::Bulk { .. }
-            | Traffic::OnOff { .. }
+            Traffic::Bulk(_)
+            | Traffic::OnOff(_)
             | Traffic::Video(_)
-            | Traffic::Transfers { .. }
+            | Traffic::Transfers(_)
             | Traffic::Web(_)
             | Traffic::Messages(_)
             | Traffic::Custom(_) => {}

@@ -37,11 +37,7 @@ pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
     let loaded = Scenario::parse_json(&scenario.to_string(), Some("plan"), &Base::Nowhere, &[])
         .map_err(|problems| WireError::input(problems.to_string()))?;
     let group = loaded.scenario.groups.into_iter().next().expect("the scenario has one group");
-    let unresponsive = matches!(
-        group.traffic,
-        Traffic::Cbr { .. } | Traffic::Ping { .. } | Traffic::Train(_) | Traffic::Voip(_) | Traffic::Padding(_)
-    );
-    if unresponsive != (flow.kind == Kind::Cbr) {
+    if group.traffic.datagram_bytes().is_some() != (flow.kind == Kind::Cbr) {
         let FlowPlan { id, kind, traffic, .. } = flow;
         let kinds = "allowed is cbr, train, voip or padding over cbr, any other traffic over tcp or udp";
         return Err(WireError::input(format!("flow {id}: {traffic} cannot go over {kind:?}; {kinds}")));

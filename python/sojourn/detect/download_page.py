@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sojourn.detect.page import alternatives_fold, names_table
+from sojourn.detect.page import alternatives_fold, headline, names_table
 from sojourn.detect.passive import Passive, looked_at
 from sojourn.detect.remedies import Remedy
 from sojourn.detect.streams import Stream
@@ -26,7 +26,7 @@ def download_page(found: Passive, streams: Sequence[Stream], command: str, remed
     if found.cannot:
         folds.append(Fold("What cannot be said", [f"{key}: {why}." for key, why in found.cannot.items()]))
     return Page(
-        title=found.verdict[0].upper() + found.verdict[1:],
+        title=headline(found.verdict),
         kicker=f"What a capture tells: {found.packets} packets in {found.seconds:.3g} s; nothing was sent",
         lead=[
             *([" ".join(remedy.sentences)] if remedy is not None else []),

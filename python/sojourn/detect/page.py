@@ -10,6 +10,7 @@ from sojourn.detect.plan import GREEDY, THIN
 from sojourn.detect.probe import Probed
 from sojourn.detect.twin import Twin, waits_ms
 from sojourn.pages import Cell, File, Fold, Page, Picture, Table, Tile, picture
+from sojourn.registry import catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
 _MAX_NAMES = 8
 _SHARES = np.linspace(0, 1, 201)
+
+
+def headline(verdict: str) -> str:
+    """Return a verdict as a title: with a capital, unless it begins with the name of a discipline."""
+    first = verdict.split(maxsplit=1)[0].strip(",:")
+    names = {queue["name"] for queue in catalogue()["queues"]}
+    return verdict if first in names else verdict[0].upper() + verdict[1:]
 
 
 def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", remedy: "Remedy | None" = None) -> Page:
@@ -48,7 +56,7 @@ def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", rem
     if remedy is not None and remedy.table is not None:
         folds.insert(0, alternatives_fold(remedy.table))
     return Page(
-        title=found.verdict[0].upper() + found.verdict[1:],
+        title=headline(found.verdict),
         kicker=f"Which queue is at the bottleneck? {found.sent_bytes / 1e6:.3g} MB were sent in {found.active_s:.0f} s",
         lead=[
             *([" ".join(remedy.sentences)] if remedy is not None else []),
