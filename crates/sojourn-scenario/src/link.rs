@@ -106,27 +106,6 @@ impl Deref for Link {
     }
 }
 
-impl LinkKeys {
-    /// Those of a link that has a queue, and nothing else.
-    pub(crate) fn of(queue: Params) -> LinkKeys {
-        LinkKeys {
-            rate: None,
-            trace: None,
-            framing: None,
-            medium: None,
-            delay: Span::ZERO,
-            jitter: None,
-            loss: 0.0,
-            noise: None,
-            protection: None,
-            policer: None,
-            shaper: None,
-            remark: None,
-            queue,
-        }
-    }
-}
-
 impl Link {
     /// How fast it sends what is on the wire.
     ///
