@@ -36,6 +36,7 @@ COMPONENTS = {
     "times.rs": "meters and histograms",
     "series.rs": "meters and histograms",
     "flow.rs": "flow: packets and counters",
+    "counts.rs": "flow: packets and counters",
     "packet.rs": "flow: packets and counters",
     "segment.rs": "flow: packets and counters",
     "sender.rs": "sender",
@@ -56,6 +57,7 @@ COMPONENTS = {
     "receiver.rs": "receiver",
     "newreno.rs": "congestion control",
     "control.rs": "congestion control",
+    "events.rs": "congestion control",
 }
 
 

@@ -108,28 +108,42 @@ impl Held for Sizes {
 
     fn to_item(&self, form: &Form) -> Option<Item> {
         let Form::Select(select) = form else { unreachable!("a distribution is a choice, not {form:?}") };
-        let (kind, values): (&str, Vec<(&str, u64)>) = match *self {
-            Sizes::Fixed(size) => ("fixed", vec![(if select.short == SIZES.short { "size" } else { "count" }, size)]),
-            Sizes::Pareto { min, max, .. } => ("pareto", vec![("min", min), ("max", max)]),
-            Sizes::LogNormal { median, max, .. } => ("log-normal", vec![("median", median), ("max", max)]),
-            Sizes::Zipf { unit, most, .. } => ("zipf", vec![("unit", unit), ("most", most)]),
+        let kind = match self {
+            Sizes::Fixed(_) => "fixed",
+            Sizes::Pareto { .. } => "pareto",
+            Sizes::LogNormal { .. } => "log-normal",
+            Sizes::Zipf { .. } => "zipf",
         };
-        let mut fields = Fields::new(select.kind(kind)?, Origin::Unknown);
-        for (name, whole) in values {
-            match fields.section.key(name).map(|key| &key.form) {
-                Some(Form::Payload { .. }) => fields.put(name, Item::Bytes(whole)),
-                Some(_) => fields.put(name, Item::Value(Value::Integer(whole))),
-                None => {}
+        let section = select.kind(kind)?;
+        let mut fields = Fields::new(section, Origin::Unknown);
+        match *self {
+            Sizes::Fixed(size) => put_whole(&mut fields, section.own[0].name, size),
+            Sizes::Pareto { min, max, shape } => {
+                put_whole(&mut fields, "min", min);
+                put_whole(&mut fields, "max", max);
+                fields.put("shape", Item::Value(Value::Number(shape)));
+            }
+            Sizes::LogNormal { median, sigma, max } => {
+                put_whole(&mut fields, "median", median);
+                put_whole(&mut fields, "max", max);
+                fields.put("sigma", Item::Value(Value::Number(sigma)));
+            }
+            Sizes::Zipf { unit, most, exponent } => {
+                put_whole(&mut fields, "unit", unit);
+                put_whole(&mut fields, "most", most);
+                fields.put("exponent", Item::Value(Value::Number(exponent)));
             }
         }
-        let (name, law) = match *self {
-            Sizes::Fixed(_) => return Some(Item::Table(fields)),
-            Sizes::Pareto { shape, .. } => ("shape", shape),
-            Sizes::LogNormal { sigma, .. } => ("sigma", sigma),
-            Sizes::Zipf { exponent, .. } => ("exponent", exponent),
-        };
-        fields.put(name, Item::Value(Value::Number(law)));
         Some(Item::Table(fields))
+    }
+}
+
+/// Gives `key` a size or a number of things, as its form says; counts have no key for a unit.
+fn put_whole(fields: &mut Fields, key: &'static str, whole: u64) {
+    match fields.section.key(key).map(|key| &key.form) {
+        Some(Form::Payload { .. }) => fields.put(key, Item::Bytes(whole)),
+        Some(_) => fields.put(key, Item::Value(Value::Integer(whole))),
+        None => {}
     }
 }
 
