@@ -18,6 +18,7 @@ FLOORS = (
     ("registry", "faults"),
     ("plugins", "ready"),
     ("reading",),
+    ("parquet",),
     ("spelling", "system", "resolved", "chance", "padding"),
     ("data", "tables", "progress"),
     ("worlds.world", "worlds.options"),

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from tests.conftest import PATIENCE_S, SMALL, Command
 
 import sojourn
-from sojourn import InputError, Plan, reading
+from sojourn import InputError, Plan, parquet, reading
 from sojourn.study.load import StudyFolder
 from sojourn.sweeps import Dataset
 from sojourn.sweeps.axis import AxisError
@@ -235,7 +235,7 @@ def test_a_damaged_table_is_read_or_refused(tmp_path_factory, whole: Path, data:
     file = tmp_path_factory.mktemp("parts") / "part.parquet"
     file.write_bytes(sound[:at] + other + sound[at + len(other) :])
     try:
-        reading.read_parquet([file])
+        parquet.read_parquet([file])
     except InputError as error:
         said = str(error)
     else:
@@ -257,12 +257,12 @@ def test_many_millions_of_rows_in_a_small_file(
             writer.write_table(many)
     assert part(dataset).stat().st_size < 1 << 20
     # Of the limit itself there would be as many as a memory holds; a hundredth of it shows that somebody counts.
-    assert reading.MAX_FILE_CELLS * 8 <= 2e9
-    monkeypatch.setattr(reading, "MAX_FILE_CELLS", reading.MAX_FILE_CELLS // 100)
+    assert parquet.MAX_FILE_CELLS * 8 <= 2e9
+    monkeypatch.setattr(parquet, "MAX_FILE_CELLS", parquet.MAX_FILE_CELLS // 100)
     assert "found 3,000,000 rows; allowed: at most 1" in refused(command, "stats", dataset)
     # Of a table with many rows for each run nobody knows how many there may be.
     with pytest.raises(InputError, match="unpacks to 12,000,000 cells"):
-        reading.read_parquet([part(dataset)])
+        parquet.read_parquet([part(dataset)])
 
 
 def test_a_long_text_over_and_over(dataset: Path) -> None:
@@ -279,7 +279,7 @@ def test_a_long_text_over_and_over(dataset: Path) -> None:
     assert schema.field("error").type == pa.string()
     assert part(dataset).stat().st_size < 1 << 20
     with pytest.raises(InputError, match="too much text in column 'error'"):
-        reading.read_parquet([part(dataset)])
+        parquet.read_parquet([part(dataset)])
 
 
 def test_a_table_that_asks_for_more_memory_than_its_size_allows(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sojourn.data.lock import held, is_abandoned
 from sojourn.data.metrics import JAIN_ALL
-from sojourn.reading import input_error, read, read_parquet, read_table
+from sojourn.parquet import read_parquet
+from sojourn.reading import input_error, read, read_table
 from sojourn.tables import TableName
 
 if TYPE_CHECKING:

@@ -29,7 +29,8 @@ from sojourn.data.rows import (
     SEED,
     SIZES,
 )
-from sojourn.reading import MAX_INTEGER, Source, input_error, is_line, is_lines, is_whole, read_parquet, read_table
+from sojourn.parquet import read_parquet
+from sojourn.reading import MAX_INTEGER, Source, input_error, is_line, is_lines, is_whole, read_table
 from sojourn.store import check_no_link, check_writable, dump_json, folder_inside, whole_file
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from sojourn.detect.capture import MAGICS, SUFFIXES, read_capture
 from sojourn.detect.log import of_table
 from sojourn.detect.streams import MAX_CONNECTIONS, Stream, of_capture, of_logs
 from sojourn.faults import input_error
-from sojourn.reading import read_parquet
+from sojourn.parquet import read_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa

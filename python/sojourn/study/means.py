@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.data.metrics import find
 from sojourn.data.rows import ERROR, GROUP, GROUPS, POINT, RUNS, SEED
-from sojourn.reading import input_error, read_parquet, unknown_name
+from sojourn.parquet import read_parquet
+from sojourn.reading import input_error, unknown_name
 from sojourn.store import folder_inside, whole_file
 from sojourn.study.numbers import Number
 from sojourn.study.units import Unit, unit_of

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sojourn.reading import input_error, read_parquet
+from sojourn.parquet import read_parquet
+from sojourn.reading import input_error
 from sojourn.store import folder_inside, whole_file
 from sojourn.study.load import DATA, StudyFolder
 from sojourn.study.means import Means
