@@ -8,8 +8,6 @@ pub use events::{
 
 use alloc::string::String;
 use alloc::vec::Vec;
-#[cfg(not(feature = "std"))]
-use sojourn_core::Float as _;
 use sojourn_core::registry::{Advice, Params};
 use sojourn_core::{Rate, Span, Time};
 
