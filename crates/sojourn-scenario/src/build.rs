@@ -2,15 +2,15 @@
 
 use crate::changes::{Resolved, ResolvedLink};
 use crate::declare::Table;
-use crate::derived::{CHECKED, connections_of, enters, interval, last_unsaid_start, per_flow, rtts, traffic_in_bytes};
+use crate::derived::{
+    CHECKED, connections_of, defaults, enters, interval, last_unsaid_start, per_flow, rtts, traffic_in_bytes,
+};
 use crate::fields::{Chosen, Fields, Item, as_span};
-use crate::form::{Form, Presence};
 use crate::group::{Group, GroupKeys, Moments};
 use crate::link::{Hop, LINK, Link, LinkKeys};
-use crate::node::Origin;
 use crate::stations::{in_air, names, nominal, nominal_of_all, of_group, rate_name};
 use crate::traffic::{Arrivals, Bulk, Call, Padding, Traffic, Transfers};
-use crate::{Change, LinkChange, Scenario, Station, source, value};
+use crate::{Change, LinkChange, Scenario, Station};
 use sojourn_core::Span;
 
 /// The scenario that `fields` describe; `name` is its name where they give none.
@@ -52,13 +52,7 @@ fn link(fields: &Fields, scenario: &Fields) -> Link {
 
 /// A link with this queue, and otherwise with what a file means that says nothing.
 fn plain_link(queue: Chosen) -> LinkKeys {
-    let mut fields = Fields::new(&LINK, Origin::Unknown);
-    for key in LINK.keys() {
-        if let (Form::Value(kind), Presence::Default(text)) = (&key.form, &key.presence) {
-            let value = value::read(kind, &source::value_or_text(text, Origin::Unknown));
-            fields.put(key.name, Item::Value(value.expect("a default is what the key may hold")));
-        }
-    }
+    let mut fields = defaults(&LINK);
     fields.put("queue", Item::Chosen(queue));
     table(&fields)
 }

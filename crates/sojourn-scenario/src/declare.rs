@@ -96,7 +96,7 @@ impl<T> Holds<T> {
         self.declared(Presence::Optional(meaning), example)
     }
 
-    /// A key that may be left out, and must where `key` is; what its absence means, and why it goes with that key.
+    /// A key that may be left out, and must be where `key` is not given; what its absence means, and why it goes with `key`.
     pub const fn beside(
         self,
         key: &'static str,
@@ -123,7 +123,7 @@ impl<T> Holds<T> {
         self.declared(Presence::RequiredUnless { key, kinds, reason }, example)
     }
 
-    /// A key whose absence is a value of its type, and what that means.
+    /// A key whose absence is a value of its type, as of `Vec`, `Ecn` and [`Elsewhere`], and what that means.
     pub const fn absent(self, meaning: &'static str, example: &'static str) -> Declared<T> {
         self.declared(Presence::Optional(meaning), example)
     }
@@ -250,25 +250,6 @@ pub(crate) fn put(fields: &mut Fields, key: &'static str, field: &impl Held) {
     }
 }
 
-/// The simple value that `item` holds, whatever its unit.
-fn value(item: &Item) -> Option<Value> {
-    match *item {
-        Item::Value(value) => Some(value),
-        Item::Bytes(bytes) => Some(Value::Integer(bytes)),
-        Item::PacketRate(rate) => Some(Value::Number(rate)),
-        _ => None,
-    }
-}
-
-/// A simple value as a key of `form` holds it.
-fn item(value: Value, form: &Form) -> Item {
-    match (form, value) {
-        (Form::Bytes { .. }, Value::Integer(bytes)) => Item::Bytes(bytes),
-        (Form::PacketRate { .. }, Value::Number(rate)) => Item::PacketRate(rate),
-        _ => Item::Value(value),
-    }
-}
-
 /// What is read from a [`Value`], and how it becomes one.
 macro_rules! held {
     ($($type:ty: |$this:ident| $value:expr),* $(,)?) => {$(
@@ -286,14 +267,23 @@ macro_rules! held {
 }
 pub(crate) use held;
 
-/// What [`held!`] reads.
-pub(crate) fn read_value<T: FromValue>(one: Option<&Item>) -> Option<T> {
-    T::from_value(value(one?)?)
+/// The simple value that `item` holds, whatever its unit, as a `T`.
+pub(crate) fn read_value<T: FromValue>(item: Option<&Item>) -> Option<T> {
+    T::from_value(match *item? {
+        Item::Value(value) => value,
+        Item::Bytes(bytes) => Value::Integer(bytes),
+        Item::PacketRate(rate) => Value::Number(rate),
+        _ => return None,
+    })
 }
 
-/// What [`held!`] writes.
+/// A simple value as a key of `form` holds it.
 pub(crate) fn written_value(value: Value, form: &Form) -> Item {
-    item(value, form)
+    match (form, value) {
+        (Form::Bytes { .. }, Value::Integer(bytes)) => Item::Bytes(bytes),
+        (Form::PacketRate { .. }, Value::Number(rate)) => Item::PacketRate(rate),
+        _ => Item::Value(value),
+    }
 }
 
 held! {

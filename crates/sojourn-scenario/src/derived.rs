@@ -2,8 +2,10 @@
 
 use crate::declare::Held;
 use crate::fields::{Fields, Item, as_span};
+use crate::form::{Form, Presence, Section};
+use crate::node::Origin;
 use crate::stations::{has_air, nominal_of_all};
-use crate::{Direction, Place, Sizes, Which};
+use crate::{Direction, Place, Sizes, Which, source, value};
 use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
 
@@ -12,6 +14,18 @@ pub(crate) const CHECKED: &str = "checked values are complete";
 
 /// The time within which flows start whose groups do not say when: within an RTT of many, so that they still meet in slow start.
 const STARTS_WITHIN: Span = Span::from_millis(100);
+
+/// The simple values of a table of `section` that says nothing.
+pub(crate) fn defaults(section: &'static Section) -> Fields {
+    let mut fields = Fields::new(section, Origin::Unknown);
+    for key in section.keys() {
+        if let (Form::Value(kind), Presence::Default(text)) = (&key.form, &key.presence) {
+            let value = value::read(kind, &source::value_or_text(text, Origin::Unknown));
+            fields.put(key.name, Item::Value(value.expect("a default is what the key may hold")));
+        }
+    }
+    fields
+}
 
 pub(crate) fn direction(fields: &Fields) -> Direction {
     Direction::from_item(fields.item("direction")).unwrap_or(Direction::Forward)

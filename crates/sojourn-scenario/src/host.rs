@@ -84,13 +84,6 @@ pub struct HostQueue {
     pub completions: Span,
 }
 
-impl HostQueue {
-    /// A discipline before a card as Linux's drivers have it, which reports each packet at once; nothing where there is none.
-    pub fn of(qdisc: Qdisc) -> Option<HostQueue> {
-        Some(HostQueue { qdisc: qdisc.params()?, ring: 256, byte_limits: true, completions: Span::ZERO })
-    }
-}
-
 impl Qdisc {
     /// The discipline with its parameters; nothing where there is none.
     fn params(self) -> Option<Params> {
@@ -119,14 +112,14 @@ impl Host {
         Host { ring: Some(ring), byte_limits: Some(byte_limits), completions: Some(completions), ..self }
     }
 
-    /// The queue before the network card, where there is one.
+    /// The queue before the network card, where there is one. What is not said of the card is as in Linux's drivers, and
+    /// each packet is reported at once.
     pub fn queue(&self) -> Option<HostQueue> {
-        let queue = HostQueue::of(self.qdisc)?;
         Some(HostQueue {
-            ring: self.ring.unwrap_or(queue.ring),
-            byte_limits: self.byte_limits.unwrap_or(queue.byte_limits),
-            completions: self.completions.unwrap_or(queue.completions),
-            ..queue
+            qdisc: self.qdisc.params()?,
+            ring: self.ring.unwrap_or(256),
+            byte_limits: self.byte_limits.unwrap_or(true),
+            completions: self.completions.unwrap_or(Span::ZERO),
         })
     }
 
@@ -147,5 +140,27 @@ impl Host {
             time: self.burst_time,
             paced: self.paces_all(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declare::Table;
+    use crate::derived::defaults;
+    use crate::fields::Item;
+    use crate::form::Presence;
+
+    /// What the keys of the card say that their absence means is what they are then.
+    #[test]
+    fn what_is_not_said_of_a_card_is_what_its_keys_say() {
+        let mut fields = defaults(&LINUX);
+        fields.put("qdisc", Item::Value(Qdisc::FqCodel.value()));
+        let resolved = Host::read(&fields).expect("all keys are there").resolved().fields();
+        for name in ["ring", "byte_limits", "completions"] {
+            let Some(Presence::Optional(meaning)) = LINUX.key(name).map(|key| &key.presence) else { panic!("{name}") };
+            let Some(Item::Value(found)) = resolved.item(name) else { panic!("{name} is resolved") };
+            assert_eq!(found.to_string(), *meaning, "{name}");
+        }
     }
 }
