@@ -17,15 +17,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: build
 	$(BIN)/python -m sojourn.demo
 
-# What is quick, on all processors.
+# What is quick, on all processors; a quarter of the random cases that test-slow has.
 test: build $(TEST)
-	cargo test --workspace --quiet
+	PROPTEST_CASES=64 cargo test --workspace --quiet
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not testbed and not real_time and not long" $(AGAIN)
 
 # The rest that needs no kernel: what takes long, and, one after the other, what waits, measures or sends in real time.
 test-long: test-slow test-real-time
 
 test-slow: build $(TEST)
+	cargo test --workspace --quiet --lib --tests -- --include-ignored
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "long and not testbed and not real_time"
 
 test-real-time: build $(TEST)
@@ -142,10 +143,10 @@ audit:
 
 build: $(BUILT)
 
-# The laboratory's page is built beside the extension, whose linking keeps one processor busy.
-$(BUILT): $(RUN) $(RUST) $(wildcard web/*) scripts/web
-	scripts/web --if-possible & page=$$!; \
-	    VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet && wait $$page
+# The laboratory's page is built while the packages are installed.
+$(BUILT): requirements/run.txt $(RUST) $(wildcard web/*) scripts/web | tools
+	scripts/web --if-possible & page=$$!; $(MAKE) --no-print-directory $(RUN) && wait $$page
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
 	touch $@
 
 $(RUN): requirements/run.txt | $(BIN)/python

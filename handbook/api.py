@@ -1,5 +1,6 @@
 """The reference of the Python API: signatures and docstrings of what `sojourn` offers, read without importing it."""
 
+import functools
 import inspect
 import itertools
 import re
@@ -72,6 +73,7 @@ def offered() -> list[str]:
     return [str(name) for name in _package().exports or () if not str(name).startswith("__")]
 
 
+@functools.cache
 def _package() -> griffe.Module:
     found = griffe.load("sojourn", search_paths=[_ROOT / "python"], resolve_aliases=True, allow_inspection=False)
     if not isinstance(found, griffe.Module):

@@ -116,6 +116,7 @@ def test_a_schedule_is_in_order_and_the_same_for_the_same_seed() -> None:
     assert all(64 <= size <= 1514 for _, _, size, _ in rows)
 
 
+@pytest.mark.long
 def test_a_flow_sends_at_its_rate() -> None:
     random = np.random.default_rng(1)
     for flow in (Flow(2.0), Flow(2.0, (64, 1514), "exponential"), Flow(2.0, (500, 500), burst=10)):

@@ -61,6 +61,7 @@ def test_no_advice_is_wrong_on_more_lines() -> None:
     _check(probed, [one for one in lines()[::3] if is_probed(one)], 5)
 
 
+@pytest.mark.long
 def test_no_advice_from_a_capture_is_wrong_on_lines_that_people_have() -> None:
     _check(captured, [one for one in lines()[::41] if is_captured(one)], 4)
 

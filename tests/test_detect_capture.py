@@ -134,6 +134,7 @@ def test_a_result_with_packets_says_the_same(tmp_path: Path) -> None:
     assert alone[0].name == streams[0].name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at_sender", [True, False])
 @pytest.mark.parametrize("first", [1, 2**32 - 3_000_000])
 def test_either_end_may_capture(at_sender: bool, first: int, tmp_path: Path) -> None:
@@ -338,6 +339,7 @@ def test_the_command_reads_a_capture_by_its_name_or_its_first_bytes(command: Any
     assert "holds no packets.parquet" in refused.err
 
 
+@pytest.mark.long
 def test_a_capture_says_what_to_do_and_what_that_would_change(command: Any, tmp_path: Path) -> None:
     _, data = captured("droptail")
     file, page = tmp_path / "download.pcap", tmp_path / "download.html"

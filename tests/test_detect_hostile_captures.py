@@ -34,6 +34,7 @@ def read(frames: list[Frame], folder: Path) -> tuple[list[Stream], list[str]]:
     return read_streams(file)
 
 
+@pytest.mark.long
 def test_many_connections_of_one_packet_hide_no_download(tmp_path: Path) -> None:
     """Their number is far above what is remembered, and the download goes on from the first to the last."""
     count = 3 * headers.MAX_CONNECTIONS

@@ -152,6 +152,7 @@ def test_the_table_of_what_was_read() -> None:
     assert queue_table("shaper", {}, 1.0, 1.0) is None
 
 
+@pytest.mark.long
 def test_the_command_says_whether_the_twin_fits(command: Any, tmp_path: Any) -> None:
     done = command(
         "detect", "first", "--json", "--set", "bottleneck.queue.kind=fq_codel", "--page", tmp_path / "p.html"

@@ -63,6 +63,7 @@ def test_the_worked_equilibria(flows: int, target: float, queue: float, share: f
     assert rest.shares[0] == pytest.approx(1 / (1 + math.sqrt((target - rest.queue_packets) / target)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("flows", "target"), [(1, 20), (5, 100)])
 def test_a_stable_model_comes_to_rest_there(flows: int, target: float) -> None:
     model = setting(flows, target)
@@ -75,6 +76,7 @@ def test_a_stable_model_comes_to_rest_there(flows: int, target: float) -> None:
     assert path.windows_packets[-1] == pytest.approx(rest.windows_packets, rel=1e-3)
 
 
+@pytest.mark.long
 def test_the_rightmost_root_is_the_rate_at_which_deviations_fade() -> None:
     model = setting(1, 40)
     rest = equilibrium(model)
@@ -167,6 +169,7 @@ def test_a_scenario_gives_the_same_record_as_in_simulation(fluid_file: Path) -> 
     fluid.plot()
 
 
+@pytest.mark.long
 def test_the_world_and_the_model_agree(fluid_file: Path) -> None:
     record = sojourn.Scenario.load(fluid_file, {"duration": "120 s", "warmup": "60 s"}).run(world="fluid").runs[0]
     rate = 1e6 / 8 / 1500

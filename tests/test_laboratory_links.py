@@ -186,6 +186,7 @@ def test_each_point_of_a_sweep_opens_beside_the_first(tmp_path: Path) -> None:
     assert not of_dataset.page(Dataset.open(dataset.folder)).has_laboratory
 
 
+@pytest.mark.long
 def test_a_plan_that_somebody_changed_gives_no_links(tmp_path: Path) -> None:
     axes = {"group.tcp.flows": [1, 2]}
     dataset = sojourn.sweep("motivating-red", axes=axes, out=tmp_path / "made", set={"duration": "1 s"})

@@ -28,6 +28,7 @@ def peak_kb(hours: int, kept: str) -> int:
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("kept", ["record", "series"])
 def test_ten_hours_take_the_memory_of_one(kept: str) -> None:

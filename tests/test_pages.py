@@ -339,6 +339,7 @@ def test_open_makes_the_page_of_a_run(command: Command, tmp_path: Path) -> None:
     assert "holds no run, sweep, comparison or study" in refused.err
 
 
+@pytest.mark.long
 def test_the_page_of_a_study_from_the_means_that_it_keeps(command: Command, tmp_path: Path) -> None:
     outcome = command("paper", "gong", "fig3", "--kept", "--out", tmp_path / "page")
     assert outcome.out.strip() == str(tmp_path / "page" / "index.html")
@@ -350,6 +351,7 @@ def test_the_page_of_a_study_from_the_means_that_it_keeps(command: Command, tmp_
     assert "means" in without.err
 
 
+@pytest.mark.long
 def test_a_page_from_kept_means_names_the_plug_ins_that_they_are_from(command: Command, tmp_path: Path) -> None:
     assert command("paper", "answer", "ablations", "--kept", "--out", tmp_path / "page").code == 0
     page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
@@ -358,6 +360,7 @@ def test_a_page_from_kept_means_names_the_plug_ins_that_they_are_from(command: C
     assert "SHA-256" not in named[0]
 
 
+@pytest.mark.long
 def test_a_comparison_in_a_folder(command: Command, tmp_path: Path) -> None:
     words = ("compare", "voip-under-load", "--queue", "droptail,codel", *SHORT, "--out", tmp_path / "both")
     assert command(*words).code == 0

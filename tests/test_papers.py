@@ -52,6 +52,7 @@ GONG_FOLDER = find_folder("gong")
 FLUID_FOLDER = find_folder("fluid")
 
 
+@pytest.mark.long
 def test_an_item_runs_with_few_seeds_and_is_not_run_again(lab: Lab) -> None:
     fig3 = next(item for item in GONG.items if item.name == "fig3")
     found = fig3.find(lab)
@@ -235,6 +236,7 @@ def test_chokes_thresholds_are_what_ns2_computes_for_red() -> None:
     assert slow["weight"] == pytest.approx(1.0e-3, rel=1e-3)
 
 
+@pytest.mark.long
 def test_the_grid_is_table_1() -> None:
     plans = GONG_FOLDER.plans()
     grid = {name: plans[name] for name in ("capacity", "duty", "rtts", "flows")}
@@ -248,6 +250,7 @@ def test_the_grid_is_table_1() -> None:
         assert [float(rtt.split()[0]) for rtt in changes["group.tcp.rtt"]] == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.long
 def test_a_discipline_has_the_buffer_and_the_thresholds_of_its_point() -> None:
     plan = GONG_FOLDER.plans()["capacity"]
     for one in map(plan.point, range(plan.points)):
@@ -258,6 +261,7 @@ def test_a_discipline_has_the_buffer_and_the_thresholds_of_its_point() -> None:
         assert ("bottleneck.queue.min" in changes) is (at["queue"] == "CHOKe")
 
 
+@pytest.mark.long
 def test_a_setting_of_choke_changes_what_it_names() -> None:
     plan = GONG_FOLDER.plans()["choke"]
     found = {point.coordinates["setting"]: point.changes for point in map(plan.point, range(plan.points))}

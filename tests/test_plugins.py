@@ -340,6 +340,7 @@ def test_only_what_runs_have_counts_as_used():
         assert used(tables) == ["congestion control tcp-of-mine"], tables
 
 
+@pytest.mark.long
 def test_numbers_of_a_changed_plugin_are_made_again(folder):
     (folder / "sweep.toml").write_text(
         'base = "mine.toml"\nseeds = 1\n[axes]\n"bottleneck.queue.kind" = ["codel", "py-codel"]\n'
@@ -418,6 +419,7 @@ class Plain:
 """
 
 
+@pytest.mark.long
 def test_newreno_that_declares_low_priority_loses_it_under_each_queue(folder, command):
     (folder / "plain.py").write_text(PLAIN_NEWRENO)
     tried = command("try", "plain.py", "--plot", "window.png", "--page", "plain.html")
@@ -431,6 +433,7 @@ def test_newreno_that_declares_low_priority_loses_it_under_each_queue(folder, co
     assert page.count("beside NewReno, at most 10 %") == 6
 
 
+@pytest.mark.long
 def test_ledbat_keeps_its_low_priority_under_droptail_alone(folder, command):
     verdicts = {one.queue: one for one in trial.low_priority("ledbat")}
     assert [queue for queue, one in verdicts.items() if one.kept] == ["droptail"]

@@ -272,6 +272,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 def test_numbers_of_changed_traffic_are_made_again(folder):
     def swept():
         words = ("sweep", "sweep.toml", "--allow-plugins", "--out", "data")
@@ -286,6 +287,7 @@ def test_numbers_of_changed_traffic_are_made_again(folder):
     assert "were made before on_off.py changed and are made again" in swept()
 
 
+@pytest.mark.long
 def test_a_sweep_in_two_processes_gives_what_one_gives(folder, command):
     pytest.importorskip("cryptography", reason="the extra `cluster` is not installed")
     common = ("sweep", "sweep.toml", "--allow-plugins", "--out")

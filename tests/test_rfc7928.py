@@ -118,6 +118,7 @@ def test_a_trade_off_plot_needs_what_each_run_gave() -> None:
         draw(FIGURE, runs(kept=False), {})
 
 
+@pytest.mark.long
 def test_the_table_of_all_scenarios_has_names_that_can_be_read_on_any_page() -> None:
     tables = next(figure for item in RFC.tables["item"] for figure in RFC.figures(item) if figure["name"] == "table")
     wide = draw(tables, RFC.replayed(), RFC.axes)
@@ -273,6 +274,7 @@ def test_a_plug_in_has_a_report(tmp_path: Path) -> None:
     assert "py-codel beside DropTail and FQ-CoDel" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["trade-off", "rtt", "two-way", "buffers", "startup", "variation", "hops"])
 def test_items_with_few_seeds_and_short_runs(name: str, tmp_path: Path) -> None:
     item = next(one for one in short(beside(RFC, "codel")).study().items if one.name == name)

@@ -147,6 +147,7 @@ def test_a_mark_that_must_leave_half_is_between_those_simulated() -> None:
     assert CODE.crossing(line) == "0.93"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["cdg-backoff", "synchrony", "mixed-rtts", "packet-sizes", "isolation"])
 def test_items_with_few_seeds_and_short_runs(name: str, tmp_path: Path) -> None:
     item = next(one for one in RITE.study().items if one.name == name)

@@ -371,6 +371,7 @@ def test_the_template_runs_as_it_is(kept: Path, study: Path) -> None:
     assert {"queue", "rate_mbps"} <= set(dataset.table().column_names)
 
 
+@pytest.mark.long
 def test_a_sweep_that_becomes_another_one_says_that_its_runs_are_removed(tmp_path: Path, command: Command) -> None:
     make(tmp_path / "mine")
     file, out = tmp_path / "mine" / "study.toml", tmp_path / "out"
@@ -387,6 +388,7 @@ def test_a_sweep_that_becomes_another_one_says_that_its_runs_are_removed(tmp_pat
     assert "which is removed: all runs are made anew" in done.err
 
 
+@pytest.mark.long
 def test_runs_of_another_engine_are_made_again_in_a_studys_folder(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -502,6 +504,7 @@ def drawn(means):
 """
 
 
+@pytest.mark.long
 def test_functions_do_what_tables_will_not(tmp_path: Path, command: Command) -> None:
     folder = tmp_path / "mine"
     make(folder)
@@ -735,6 +738,7 @@ def test_the_list_of_studies_says_what_is_wrong_with_one(
         assert said in done.err
 
 
+@pytest.mark.long
 def test_items_of_a_kernel_are_left_out_where_nothing_is_kept_of_them(tmp_path: Path, command: Command) -> None:
     folder = tmp_path / "braud"
     shutil.copytree(find_folder("braud").folder, folder)
@@ -748,6 +752,7 @@ def test_items_of_a_kernel_are_left_out_where_nothing_is_kept_of_them(tmp_path: 
     assert "table2-linux: no means are kept; they need a kernel" in done.err
 
 
+@pytest.mark.long
 def test_a_changed_study_is_about_the_readers_question(command: Command, tmp_path: Path) -> None:
     study, out = str(tmp_path / "mine"), tmp_path / "own"
     assert command("study", "new", study).code == 0

@@ -59,6 +59,7 @@ def test_a_tutorial_runs_and_shows_what_it_says(file: Path, place: Path) -> None
             assert "image/png" in one
 
 
+@pytest.mark.long
 def test_the_first_tutorial_ends_with_the_laboratory(place: Path) -> None:
     notebook = nbformat.read(ROOT / "docs" / "tutorials" / "first-link.ipynb", 4)
     cells = [notebook.cells[2], notebook.cells[-1]]
@@ -72,6 +73,7 @@ def test_each_tutorial_is_linked_from_its_page_of_the_guide() -> None:
     assert [file.name for file in NOTEBOOKS if f"(../tutorials/{file.name})" not in pages] == []
 
 
+@pytest.mark.long
 def test_a_notebook_shows_a_bar_that_goes_when_the_work_is_done(place: Path) -> None:
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [

@@ -5,6 +5,7 @@
 use sojourn_scenario::{Base, Scenario, catalogue};
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// A title, a scenario and overrides, and what is said of them.
 struct Case {
@@ -33,16 +34,18 @@ impl Case {
 
 /// Lists of all algorithms grow with every new one; these messages need not.
 fn without_registry(messages: &str) -> String {
+    static NAMES: LazyLock<[(&str, String); 2]> = LazyLock::new(|| {
+        let all = catalogue();
+        ["queues", "controls"].map(|family| {
+            let entries = all[family].as_array().expect("a list of entries");
+            let names: Vec<_> = entries.iter().map(|entry| entry["name"].as_str().expect("a name")).collect();
+            (family, names.join(", "))
+        })
+    });
     let mut messages = messages.to_owned();
-    for family in ["queues", "controls"] {
-        let names: Vec<_> = catalogue()[family]
-            .as_array()
-            .expect("a list of entries")
-            .iter()
-            .map(|entry| entry["name"].as_str().expect("a name").to_owned())
-            .collect();
-        messages = messages.replace(&format!("allowed: {}", names.join(", ")), &format!("allowed: <{family}>"));
-        messages = messages.replace(&format!("one of {},", names.join(", ")), &format!("one of <{family}>,"));
+    for (family, names) in NAMES.iter() {
+        messages = messages.replace(&format!("allowed: {names}"), &format!("allowed: <{family}>"));
+        messages = messages.replace(&format!("one of {names},"), &format!("one of <{family}>,"));
     }
     messages
 }

@@ -24,6 +24,7 @@ fn assert_round_trip(scenario: &Scenario) {
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn random_scenarios_are_written_and_read_again() {
     let mut stream = Stream::new(1, "round trip");
     for _ in 0..500 {

@@ -54,6 +54,7 @@ fn told(path: &mut Network, marked: Option<u32>, lost: Option<u32>) -> Vec<(Sign
 /// B3, RFC 3168 section 6.1.2: a mark and a loss of one window of data, in either order, are one reason to reduce it, for a
 /// control that answered the first; the others are told of both.
 #[test]
+#[ignore = "long: make test-long"]
 fn a_mark_and_a_loss_of_a_window() {
     let ecn = [("ecn", Value::Boolean(true)), ("initial_window", Value::Integer(16))];
     let [mut checked, mut both] = [BTreeSet::new(), BTreeSet::new()];
@@ -98,6 +99,7 @@ fn a_mark_and_a_loss_of_a_window() {
 /// B1: after a pause no control begins with more than RW where the transport restarts or halves, nor with more than before, and
 /// what it had learnt as threshold stays.
 #[test]
+#[ignore = "long: make test-long"]
 fn sending_again_after_a_pause() {
     let mut free = BTreeSet::new();
     each(&[], |name, whose, path| {
@@ -155,6 +157,7 @@ fn lower_after_a_needless_timeout(rtt_sample: &'static str) -> BTreeSet<String> 
 }
 
 #[test]
+#[ignore = "long: make test-long"]
 fn a_needless_timeout() {
     // A model's window comes back later, and Nimbus rests first; the others answer the delay of what was late with the same acknowledgement.
     let (model, delay) = (built(&["bbr", "bbr3", "nimbus", "proteus_s", "scout"]), ["fledbat", "ledbat", "tcp_lp"]);
