@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from sojourn.cli import run_command_line
 from sojourn.registry import origins
 
 if TYPE_CHECKING:
+    from sojourn.study.load import StudyFolder
     from sojourn.sweeps.plan import Plan, Point
 
 # How fast a machine is, busy or not, is no matter of the laws that are tested.
@@ -189,9 +190,17 @@ def start() -> Start:
     return run
 
 
-def points_of(plans: "Mapping[str, Plan]", sweep: str) -> "list[Point]":
+def plan_of(study: "StudyFolder", sweep: str) -> "Plan":
+    """Return one of a study's sweeps, checked."""
+    from sojourn.sweeps.plan import Plan
+
+    return Plan.of(study.plan(sweep), name=sweep, folder=str(study.folder))
+
+
+def points_of(study: "StudyFolder", sweep: str) -> "list[Point]":
     """Return the points of one of a study's sweeps."""
-    return [plans[sweep].point(index) for index in range(plans[sweep].points)]
+    plan = plan_of(study, sweep)
+    return [plan.point(index) for index in range(plan.points)]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The import graphs of package and crates: no circles, every arrow points down; what a command imports to start."""
 
 import ast
+import functools
 import importlib
 import re
 import subprocess
@@ -73,10 +74,12 @@ def named(node: ast.AST) -> Iterator[str]:
         yield from (name if name in MODULES else node.module for name in inner)
 
 
-GRAPH = {name: imports(path) - {name} for name, path in MODULES.items()}
+@functools.cache
+def graph() -> dict[str, set[str]]:
+    return {name: imports(path) - {name} for name, path in MODULES.items()}
 
 
-def circle(graph: dict[str, set[str]]) -> list[str]:
+def circle(edges: dict[str, set[str]]) -> list[str]:
     """Return the modules of some circle, in order; none where there is no circle."""
     done: set[str] = set()
 
@@ -85,13 +88,13 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
             return [*way[way.index(name) :], name]
         if name in done:
             return []
-        for other in sorted(graph.get(name, ())):
+        for other in sorted(edges.get(name, ())):
             if found := walk(other, [*way, name]):
                 return found
         done.add(name)
         return []
 
-    for name in sorted(graph):
+    for name in sorted(edges):
         if found := walk(name, []):
             return found
     return []
@@ -111,7 +114,7 @@ def is_in(path: str, room: str) -> bool:
 
 def inner() -> Iterable[str]:
     # The face of the package shows what is in it; whoever imports it from inside takes the version alone.
-    return (name for name in GRAPH if name != "sojourn")
+    return (name for name in graph() if name != "sojourn")
 
 
 def test_a_circle_would_be_found() -> None:
@@ -121,7 +124,7 @@ def test_a_circle_would_be_found() -> None:
 
 
 def test_the_import_graph_has_no_circles() -> None:
-    assert circle({name: GRAPH[name] - {"sojourn"} for name in inner()}) == []
+    assert circle({name: graph()[name] - {"sojourn"} for name in inner()}) == []
 
 
 CRATES = sorted((PACKAGE.parents[1] / "crates").iterdir())
@@ -166,7 +169,9 @@ def test_the_modules_of_a_crate_have_no_circles(crate: Path) -> None:
 
 
 def test_every_arrow_points_down() -> None:
-    up = [f"{name} -> {other}" for name in inner() for other in GRAPH[name] - {"sojourn"} if floor(other) > floor(name)]
+    up = [
+        f"{name} -> {other}" for name in inner() for other in graph()[name] - {"sojourn"} if floor(other) > floor(name)
+    ]
     assert up == []
 
 
@@ -194,15 +199,15 @@ def test_no_module_has_the_name_of_what_its_package_offers() -> None:
 
 
 def test_nobody_imports_the_command_line() -> None:
-    guests = [name for name in inner() if any(is_in(other, "sojourn.cli") for other in GRAPH[name])]
+    guests = [name for name in inner() if any(is_in(other, "sojourn.cli") for other in graph()[name])]
     assert {name.split(".")[1] for name in guests} <= {"cli", "__main__", "demo"}
 
 
 def test_a_study_imports_no_other_and_nobody_imports_one() -> None:
     # `studies` are data: what two of them need is in `sojourn.study`.
-    others = {name: {one for one in GRAPH[name] if is_in(one, "sojourn.studies")} for name in GRAPH}
+    others = {name: {one for one in graph()[name] if is_in(one, "sojourn.studies")} for name in graph()}
     assert {name: found for name, found in others.items() if found} == {}
-    assert any(is_in(name, "sojourn.studies") for name in GRAPH)
+    assert any(is_in(name, "sojourn.studies") for name in graph())
 
 
 def loaded(code: str) -> set[str]:

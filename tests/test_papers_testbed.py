@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import Command, points_of
+from tests.conftest import Command, plan_of, points_of
 
 from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from sojourn.sweeps.plan import Plan
 
 STUDY = find_folder("gong-testbed")
-PLANS = STUDY.plans()
 CODE: Any = STUDY.module
 
 
-points = functools.partial(points_of, PLANS)
+points = functools.partial(points_of, STUDY)
 
 
 def test_dctcp_is_only_where_a_queue_marks() -> None:
@@ -82,7 +81,7 @@ def test_a_simulated_ping_is_a_flow_that_has_no_part_in_the_share(tmp_path: Path
 
 
 def test_all_reds_are_ones_that_tc_takes() -> None:
-    plan = PLANS["red-sim"]
+    plan = plan_of(STUDY, "red-sim")
     assert plan.points == 2 * 5 * 5 * 4 * 2 * 4 * 3
     for index in range(0, plan.points, 97):
         assert plan.scenario(plan.point(index))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.conftest import Command
+from tests.conftest import Command, points_of
 
 from sojourn import InputError, scenario
 from sojourn._native import seconds
@@ -25,7 +25,7 @@ from sojourn.study.lab import Lab
 from sojourn.study.load import StudyFolder
 from sojourn.study.means import Means, Reduced
 from sojourn.study.numbers import Number
-from sojourn.sweeps.plan import Plan, Point
+from sojourn.sweeps.plan import Point
 
 RFC = find_folder("rfc7928")
 assert RFC.module is not None
@@ -131,8 +131,7 @@ def test_the_table_of_all_scenarios_has_names_that_can_be_read_on_any_page() -> 
 
 
 def points(sweep: str, study: StudyFolder = RFC) -> list[Point]:
-    plan = Plan.of(study.plan(sweep), name=sweep, folder=str(study.folder))
-    return [plan.point(index) for index in range(plan.points)]
+    return points_of(study, sweep)
 
 
 def test_the_link_has_its_two_rates_in_turns() -> None:

@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.conftest import plan_of
 
 import sojourn
 from sojourn.study.find import find_folder
@@ -18,7 +19,7 @@ CODE = RITE.module
 
 
 def plan(sweep: str) -> Plan:
-    return Plan.of(RITE.plan(sweep), name=sweep, folder=str(RITE.folder))
+    return plan_of(RITE, sweep)
 
 
 def some(sweep: str, **axes: list[object]) -> StudyFolder:
