@@ -143,10 +143,9 @@ audit:
 
 build: $(BUILT)
 
-# The laboratory's page is built while the packages are installed.
-$(BUILT): requirements/run.txt $(RUST) $(wildcard web/*) scripts/web | tools
-	scripts/web --if-possible & page=$$!; $(MAKE) --no-print-directory $(RUN) && wait $$page
+$(BUILT): $(RUN) $(RUST) $(wildcard web/*) scripts/web
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	scripts/web --if-possible
 	touch $@
 
 $(RUN): requirements/run.txt | $(BIN)/python

@@ -26,7 +26,7 @@ from sojourn.registry import origins
 
 if TYPE_CHECKING:
     from sojourn.study.load import StudyFolder
-    from sojourn.sweeps.plan import Plan, Point
+    from sojourn.sweeps.plan import Point
 
 # How fast a machine is, busy or not, is no matter of the laws that are tested.
 settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -190,16 +190,9 @@ def start() -> Start:
     return run
 
 
-def plan_of(study: "StudyFolder", sweep: str) -> "Plan":
-    """Return one of a study's sweeps, checked."""
-    from sojourn.sweeps.plan import Plan
-
-    return Plan.of(study.plan(sweep), name=sweep, folder=str(study.folder))
-
-
 def points_of(study: "StudyFolder", sweep: str) -> "list[Point]":
     """Return the points of one of a study's sweeps."""
-    plan = plan_of(study, sweep)
+    plan = study.checked(sweep)
     return [plan.point(index) for index in range(plan.points)]
 
 

@@ -86,7 +86,7 @@ def test_the_model_has_no_equilibrium_between_thresholds_that_are_too_low() -> N
 def test_larger_windows_leave_the_models_equilibrium_where_it_is() -> None:
     assert FLUID_FOLDER.module is not None
     place = FLUID_FOLDER.module.PLACES["5+5, target 40"]
-    plan = FLUID_FOLDER.plans()["scale"]
+    plan = FLUID_FOLDER.checked("scale")
     points = [plan.point(index) for index in range(plan.points)]
     once, tenfold = (
         next(p.changes for p in points if p.coordinates == {"place": "5+5, target 40", "windows": times})
@@ -236,10 +236,8 @@ def test_chokes_thresholds_are_what_ns2_computes_for_red() -> None:
     assert slow["weight"] == pytest.approx(1.0e-3, rel=1e-3)
 
 
-@pytest.mark.long
 def test_the_grid_is_table_1() -> None:
-    plans = GONG_FOLDER.plans()
-    grid = {name: plans[name] for name in ("capacity", "duty", "rtts", "flows")}
+    grid = {name: GONG_FOLDER.checked(name) for name in ("capacity", "duty", "rtts", "flows")}
     # Over 3,000 simulations at each reading of the default round-trip time.
     assert sum(plan.runs for plan in grid.values()) == 2 * 3180
     assert grid["capacity"].points == 2 * 6 * 8 * 4
@@ -250,9 +248,8 @@ def test_the_grid_is_table_1() -> None:
         assert [float(rtt.split()[0]) for rtt in changes["group.tcp.rtt"]] == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.long
 def test_a_discipline_has_the_buffer_and_the_thresholds_of_its_point() -> None:
-    plan = GONG_FOLDER.plans()["capacity"]
+    plan = GONG_FOLDER.checked("capacity")
     for one in map(plan.point, range(plan.points)):
         at, changes = one.coordinates, one.changes
         own = at["queue"] in {"DRR", "SFQ"}
@@ -261,9 +258,8 @@ def test_a_discipline_has_the_buffer_and_the_thresholds_of_its_point() -> None:
         assert ("bottleneck.queue.min" in changes) is (at["queue"] == "CHOKe")
 
 
-@pytest.mark.long
 def test_a_setting_of_choke_changes_what_it_names() -> None:
-    plan = GONG_FOLDER.plans()["choke"]
+    plan = GONG_FOLDER.checked("choke")
     found = {point.coordinates["setting"]: point.changes for point in map(plan.point, range(plan.points))}
     assert found["max_p 0.3"]["bottleneck.queue.max_p"] == 0.3
     assert found["max_p 0.3"]["bottleneck.queue.min"] == found["RED's thresholds in ns-2"]["bottleneck.queue.min"]

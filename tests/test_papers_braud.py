@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Command, plan_of, points_of
+from tests.conftest import Command, points_of
 
 from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
@@ -62,7 +62,7 @@ def test_the_largest_transfer_makes_the_load() -> None:
 def test_response_times_are_those_of_their_case_and_size() -> None:
     import pyarrow as pa
 
-    plan = dataclasses.replace(plan_of(STUDY, "adsl-1-sooner"), listed=(1, 2))
+    plan = dataclasses.replace(STUDY.checked("adsl-1-sooner"), listed=(1, 2))
     place = next(
         index
         for index in range(plan.points)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import Command, plan_of, points_of
+from tests.conftest import Command, points_of
 
 from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
@@ -81,7 +81,7 @@ def test_a_simulated_ping_is_a_flow_that_has_no_part_in_the_share(tmp_path: Path
 
 
 def test_all_reds_are_ones_that_tc_takes() -> None:
-    plan = plan_of(STUDY, "red-sim")
+    plan = STUDY.checked("red-sim")
     assert plan.points == 2 * 5 * 5 * 4 * 2 * 4 * 3
     for index in range(0, plan.points, 97):
         assert plan.scenario(plan.point(index))

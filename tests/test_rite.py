@@ -5,7 +5,6 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.conftest import plan_of
 
 import sojourn
 from sojourn.study.find import find_folder
@@ -19,7 +18,7 @@ CODE = RITE.module
 
 
 def plan(sweep: str) -> Plan:
-    return plan_of(RITE, sweep)
+    return RITE.checked(sweep)
 
 
 def some(sweep: str, **axes: list[object]) -> StudyFolder:

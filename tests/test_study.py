@@ -514,7 +514,7 @@ def test_functions_do_what_tables_will_not(tmp_path: Path, command: Command) -> 
         'name = "priority"', 'name = "priority"\nsweeps = ["model", "rows"]', 1
     )
     file.write_text(text.replace("20 s", "2 s"), encoding="utf-8")
-    plan = StudyFolder.load(folder).plans()["capacity"]
+    plan = StudyFolder.load(folder).checked("capacity")
     assert [plan.point(index).changes.get("bottleneck.queue.limit") for index in range(4)] == [
         "100 packets",
         "200 packets",

@@ -43,10 +43,9 @@ def test_it_is_one_line_of_text(command: Command) -> None:
     assert "group.background.title" in outcome.err
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("queue", ["DropTail", "RED"])
 def test_the_motivating_example_has_the_numbers_of_the_study(queue: str) -> None:
-    plan = find_folder("gong").plans()["motivating"]
+    plan = find_folder("gong").checked("motivating")
     point = next(
         point
         for point in map(plan.point, range(plan.points))

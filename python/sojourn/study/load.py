@@ -150,9 +150,13 @@ class StudyFolder:
         made = [function for mark, function in marked(self.module, "changes") if name in mark.names]
         return sweep_tables(name, known[name], self.tables, made[0] if made else None, self.changed)
 
+    def checked(self, name: str) -> Plan:
+        """Return a sweep of the study, checked; raises InputError."""
+        return Plan.of(self.plan(name), name=name, folder=str(self.folder))
+
     def scenario(self, name: str, **at: Any) -> Scenario:
         """Return the scenario of a sweep's point at which axes have certain values; raises InputError for none."""
-        plan = Plan.of(self.plan(name), name=name, folder=str(self.folder))
+        plan = self.checked(name)
         found = (point for point in map(plan.point, range(plan.points)) if at.items() <= point.coordinates.items())
         point = next(found, None)
         if point is None:
@@ -161,14 +165,14 @@ class StudyFolder:
 
     def plans(self) -> dict[str, Plan]:
         """Return all sweeps, checked; raises InputError."""
-        return {name: Plan.of(self.plan(name), name=name, folder=str(self.folder)) for name in self.tables["sweep"]}
+        return {name: self.checked(name) for name in self.tables["sweep"]}
 
     def _real_time_s(self, item: Mapping[str, Any]) -> dict[str, float]:
         """Return for how long the runs of each sweep of an item go on by the clock."""
         found = {}
         for name in self._sweeps_behind(self.sweeps_of(item)):
             if self.tables["sweep"].get(name, {}).get("world", SIM) != SIM:
-                plan = Plan.of(self.plan(name), name=name, folder=str(self.folder))
+                plan = self.checked(name)
                 found[name] = plan.runs * plan.chosen.real_time_s(plan.scenario(plan.point(0)))
         return found
 
@@ -289,7 +293,7 @@ class StudyFolder:
         """Return what a sweep uses from outside; which version its kept means are from is not known."""
         if PLUGINS not in self.tables["sweep"].get(sweep, {}):
             return []
-        plan = Plan.of(self.plan(sweep), name=sweep, folder=str(self.folder))
+        plan = self.checked(sweep)
         return [dataclasses.replace(one, content="") for one in plan.plug_ins()]
 
     def _name_plug_ins(self, found: Findings, names: Sequence[str], used_by: Callable[[str], Sequence[PlugIn]]) -> None:
@@ -317,7 +321,7 @@ class StudyFolder:
         """Return the links of an item's figures into the laboratory, by figure."""
         own = {tables["name"]: tables for tables in self.figures(item)}
         made = [mark.names[1] for mark, _ in marked(self.module, "figure") if mark.names[0] == item["name"]]
-        plan = functools.cache(lambda name: Plan.of(self.plan(name), name=name, folder=str(self.folder)))
+        plan = functools.cache(self.checked)
         found = {}
         for figure, tables in (own | dict.fromkeys(made, item.get("defaults", {}))).items():
             sweeps = self._sweeps_behind([*self.sweeps_of({"figure": [tables]}), *self.sweeps_of(item)])
