@@ -6,7 +6,11 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
 BUILT := $(VENV)/.built
+ENGINE := target/.engine-built
 RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+
+# Python compiles a module when it is first imported.
+INSTALL := $(BIN)/python -m pip install --no-compile --require-hashes -r
 
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -120,7 +124,7 @@ wheels: build $(WHEELS)
 	scripts/wheels
 
 $(WHEELS): requirements/wheels.txt | $(BIN)/python
-	$(BIN)/python -m pip install --require-hashes -r $<
+	$(INSTALL) $<
 	touch $@
 
 # The documentation as a site with navigation and search, in build/site; the generator is in requirements/site.txt.
@@ -130,7 +134,7 @@ site: build $(SITE)
 	$(BIN)/zensical build --strict
 
 $(SITE): requirements/site.txt | $(BIN)/python
-	$(BIN)/python -m pip install --require-hashes -r $<
+	$(INSTALL) $<
 	touch $@
 
 # What a release needs, one line for each check; a person tags, signs and publishes.
@@ -141,19 +145,27 @@ release-check: build $(TEST)
 audit:
 	scripts/audit
 
-build: $(BUILT)
+# Python's packages are fetched while the engine compiles.
+build: tools
+	@$(MAKE) --no-print-directory --jobs $(BUILT)
 
-$(BUILT): $(RUN) $(RUST) $(wildcard web/*) scripts/web
+$(BUILT): $(RUN) $(ENGINE) $(RUST) $(wildcard web/*) scripts/web
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
 	scripts/web --if-possible
 	touch $@
 
+# All of the extension but what needs Python to be there.
+$(ENGINE): $(RUST)
+	cargo build --release --locked --quiet --package sojourn-sim --package sojourn-wire
+	mkdir -p $(@D)
+	touch $@
+
 $(RUN): requirements/run.txt | $(BIN)/python
-	$(BIN)/python -m pip install --require-hashes -r $<
+	$(INSTALL) $<
 	touch $@
 
 $(TEST): requirements/test.txt $(RUN)
-	$(BIN)/python -m pip install --require-hashes -r $<
+	$(INSTALL) $<
 	touch $@
 
 $(BIN)/python: | tools

@@ -68,7 +68,9 @@ def build() -> bool:
         say(f"no profile: {', '.join(absent)} not found")
         return False
     say("building the program that is profiled")
-    child.run(["cargo", "build", "--release", "--locked", "--quiet", "--example", "run", "-p", "sojourn-sim"])
+    lines = 'profile.release.debug="line-tables-only"'
+    build = ["cargo", "build", "--config", lines, "--release", "--locked", "--quiet"]
+    child.run([*build, "--example", "run", "-p", "sojourn-sim"])
     return True
 
 
