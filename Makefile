@@ -145,22 +145,25 @@ release-check: build $(TEST)
 audit:
 	scripts/audit
 
-# Python's packages are fetched while the engine compiles.
+# Packages are fetched while the engine compiles.
 build: tools
 	@$(MAKE) --no-print-directory --jobs $(BUILT)
 
-$(BUILT): $(RUN) $(ENGINE) $(RUST) $(wildcard web/*) scripts/web
+$(BUILT): $(RUN) $(ENGINE) $(wildcard web/*) scripts/web
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
 	scripts/web --if-possible
 	touch $@
 
-# All of the extension but what needs Python to be there.
-$(ENGINE): $(RUST)
-	cargo build --release --locked --quiet --package sojourn-sim --package sojourn-wire
-	mkdir -p $(@D)
+$(ENGINE): $(RUST) $(BIN)/maturin
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --locked --quiet
 	touch $@
 
-$(RUN): requirements/run.txt | $(BIN)/python
+$(BIN)/maturin: requirements/run.txt | $(BIN)/python
+	sed -n '/^maturin==/,/[^\\]$$/p' $< > $(VENV)/maturin.txt
+	$(INSTALL) $(VENV)/maturin.txt
+	touch $@
+
+$(RUN): requirements/run.txt | $(BIN)/maturin
 	$(INSTALL) $<
 	touch $@
 
