@@ -7,6 +7,7 @@ RUN := $(VENV)/.run-installed
 TEST := $(VENV)/.test-installed
 BUILT := $(VENV)/.built
 ENGINE := target/.engine-built
+PAGE := target/.page-built
 RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
 # Python compiles a module when it is first imported.
@@ -145,13 +146,17 @@ release-check: build $(TEST)
 audit:
 	scripts/audit
 
-# Packages are fetched while the engine compiles.
+# The page and the extension compile side by side, while packages are fetched.
 build: tools
 	@$(MAKE) --no-print-directory --jobs $(BUILT)
 
-$(BUILT): $(RUN) $(ENGINE) $(wildcard web/*) scripts/web
+$(BUILT): $(RUN) $(ENGINE) $(PAGE)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	touch $@
+
+$(PAGE): $(RUST) $(wildcard web/*) scripts/web
 	scripts/web --if-possible
+	mkdir -p $(@D)
 	touch $@
 
 $(ENGINE): $(RUST) $(BIN)/maturin
