@@ -176,7 +176,8 @@ $(TEST): requirements/test.txt $(RUN)
 	$(INSTALL) $<
 	touch $@
 
-$(BIN)/python: | tools
+$(BIN)/python:
+	@PYTHON=$(PYTHON) scripts/check-tools
 	$(PYTHON) -m venv $(VENV)
 
 tools:
