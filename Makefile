@@ -16,16 +16,19 @@ INSTALL := $(BIN)/python -m pip install --no-compile --require-hashes -r
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-long test-slow test-real-time web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures release-check clean build lock tools
+.PHONY: demo test test-rust test-long test-slow test-real-time web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures release-check clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
 	$(BIN)/python -m sojourn.demo
 
 # What is quick, on all processors; a quarter of the random cases that test-slow has.
-test: build $(TEST)
-	PROPTEST_CASES=64 cargo test --workspace --quiet
+test: build
+	@$(MAKE) --no-print-directory --jobs $(TEST) test-rust
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not testbed and not real_time and not long" $(AGAIN)
+
+test-rust:
+	PROPTEST_CASES=64 cargo test --workspace --quiet
 
 # The rest that needs no kernel: what takes long, and, one after the other, what waits, measures or sends in real time.
 test-long: test-slow test-real-time
