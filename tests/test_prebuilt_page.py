@@ -50,7 +50,7 @@ def published(clone: Path, tmp_path: Path) -> Path:
         about.size = 4
         archive.addfile(about, io.BytesIO(b"page"))
     checksum = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    (folder / f"{name}.sha256").write_text(f"{checksum}  {name}\n")
+    (clone / "scripts" / "page.sha256").write_text(f"{checksum}  {name}\n")
     return folder
 
 
@@ -74,6 +74,8 @@ def web(clone: Path, published: Path, *words: str) -> subprocess.CompletedProces
         "rm",
         "mv",
         "dirname",
+        "grep",
+        "cp",
     ):
         (tools / name).symlink_to(str(shutil.which(name)))
     environment = os.environ | {"PATH": str(tools), "SOJOURN_PAGES": published.as_uri()}

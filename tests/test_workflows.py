@@ -58,7 +58,8 @@ def _unpinned(value: Any) -> Iterator[str]:
 
 def unhashed(commands: str) -> Iterator[str]:
     """Return what shell commands install without a hash."""
-    for command in re.split(r"&&|\|\||[;|\n]", commands.replace("\\\n", " ")):
+    listed = re.split(r"&&|\|\||[;|\n]", re.sub(r"\\\n|(?<=&&)\n", " ", commands))
+    for command, following in zip(listed, [*listed[1:], ""], strict=True):
         installs = INSTALLS.search(command)
         if installs is not None:
             is_pip = re.search(r"\bpip3? install\b", command)
@@ -66,7 +67,7 @@ def unhashed(commands: str) -> Iterator[str]:
             is_local = "--no-index" in command and "--no-deps" in command
             if not is_pip or not (is_hashed or is_local):
                 yield f"{installs[0].strip()} installs what has no hash"
-        if re.search(r"\b(?:curl|wget)\b", command):
+        if re.search(r"\b(?:curl|wget)\b", command) and not following.strip().startswith("sha256sum --check "):
             yield f"{command.strip()} downloads what has no hash"
 
 

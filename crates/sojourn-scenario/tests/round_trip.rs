@@ -21,6 +21,10 @@ fn assert_round_trip(scenario: &Scenario) {
     let read = Scenario::parse_json(&json, None, &Base::Nowhere, &[]).unwrap_or_else(|e| panic!("{e}\n{json}"));
     assert!(whole(&read.scenario) == whole(scenario), "{json}");
     assert_eq!(read.scenario.to_toml(), toml, "canonical text is canonical");
+    for group in &scenario.groups {
+        let over_connections = group.traffic.datagram_bytes().is_none();
+        assert_eq!(group.control.is_some(), over_connections, "{}: a control is of connections", group.name);
+    }
 }
 
 #[test]
