@@ -4,6 +4,7 @@ python -m benchmarks.bench                  # measure, keep the raw numbers, wri
 python -m benchmarks.bench --quick          # one round of everything, to see that it works; nothing is written
 python -m benchmarks.bench --count          # count the instructions of the disciplines (some minutes, needs valgrind)
 python -m benchmarks.bench --only media     # measure the media that stations share again, and write the page with them
+python -m benchmarks.bench --only mix       # count the instructions of what people run again (a minute, needs valgrind)
 python -m benchmarks.bench --only hotspots  # the same of where the time goes
 python -m benchmarks.bench --only workers   # a million runs on 64 processes that rest (12 GB of memory)
 python -m benchmarks.bench --render         # write the page again from the raw numbers
@@ -26,6 +27,7 @@ from benchmarks import (
     kinds,
     machine,
     media,
+    mix,
     performance_page,
     queues,
     scaling,
@@ -85,6 +87,7 @@ def measure(*, quick: bool) -> dict[str, Any]:
         # Too large for every run.
         "workers": load("performance").get("workers"),
         "comparison": comparison.compare(have, 1 if quick else ROUNDS),
+        "mix": the_mix(),
         "bare": bare.measure() if looped else None,
         "scaling": scaling.cost_per_packet(1 if quick else SCALING_REPEATS),
         "idle": scaling.memory_of_an_idle_flow(),
@@ -114,6 +117,11 @@ def the_media(rounds: int) -> Document:
     return {"machine": machine.describe(), "rows": media.measure(rounds)}
 
 
+def the_mix() -> Document:
+    """Return the instructions of what people run, and of which commit they are."""
+    return {"commit": machine.describe()["commit"], "rows": mix.count()}
+
+
 def the_workers() -> Document:
     """Return what a million runs on many workers cost, and where."""
     return {"machine": machine.describe(), **workers.measure()}
@@ -126,6 +134,7 @@ def the_hotspots() -> dict[str, Any] | None:
 
 PARTS: dict[str, Callable[[], Any]] = {
     "media": lambda: the_media(ROUNDS),
+    "mix": the_mix,
     "workers": the_workers,
     "hotspots": the_hotspots,
 }

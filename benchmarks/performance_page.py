@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import aims, kinds, machine, queues
+from benchmarks import aims, kinds, machine, mix, queues
 from benchmarks.common import Document, paragraph, table
 
 # Timers that take so many times longer at 50,000 flows than at 10 go through flows.
@@ -17,6 +17,8 @@ def render(document: Document, instructions: Document) -> str:
         _answer(document),
         "Written by `make bench`; the raw numbers are in `benchmarks/results/performance.json`.",
         machine.sentence(document["machine"]),
+        "## What people run",
+        *_mix(document["mix"]),
         "## Against ns-2 and ns-3",
         *_comparison(document["comparison"]),
         *_bare(document.get("bare")),
@@ -57,6 +59,20 @@ def _answer(document: Document) -> str:
         f"A minute of ten flows on 4 Mbit/s takes {minute_ms:.1f} ms of one processor core: {ours['packet_ns']:.0f} ns "
         f"for a packet and its acknowledgement.{beside}"
     )
+
+
+def _mix(counted: Document) -> list[str]:
+    """Return what the scenarios of the mix cost."""
+    if counted["rows"] is None:
+        return ["Not counted: needs valgrind and cargo."]
+    rows = [[f"`{row['scenario']}`", row["what"], f"{row['instructions']:,.0f}"] for row in counted["rows"]]
+    return [
+        paragraph(f"""Instructions for each {mix.PAYLOAD_BYTES:,} bytes that arrive, with all that this takes:
+            acknowledgements, queues, repairs, statistics. The geometric mean of the first nine is
+            {mix.mean(counted["rows"]):,.0f}; the last is compared with ns-2 below. Counted with valgrind at commit
+            {counted["commit"]}."""),
+        table(["Scenario", "What it has", "Instructions>"], rows),
+    ]
 
 
 def _comparison(numbers: dict[str, Any]) -> list[str]:

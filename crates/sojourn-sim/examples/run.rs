@@ -17,7 +17,7 @@ fn main() {
         let record = outcome.record;
         let queue = &record.bottleneck;
         println!(
-            "seed {seed}: utilization {:.4}, queue {:.2} packets, {} arrivals, {} drops, {} events, {:.2} ms, {:.1} ns/packet",
+            "seed {seed}: utilization {:.4}, queue {:.2} packets, {} arrivals, {} drops, {} events, {:.2} ms, {:.1} ns/packet, {} bytes delivered",
             queue.utilization.unwrap_or(f64::NAN),
             queue.queue_packets.mean,
             queue.arrivals,
@@ -25,6 +25,7 @@ fn main() {
             record.events,
             record.wall_s * 1e3,
             record.wall_s * 1e9 / queue.departures as f64,
+            record.flows.iter().map(|flow| flow.delivered_bytes).sum::<u64>(),
         );
         for (name, group) in &record.groups {
             println!(
