@@ -162,6 +162,7 @@ $(PAGE): $(RUST) $(wildcard web/*) scripts/web
 	mkdir -p $(@D)
 	touch $@
 
+# What the command above then finds compiled: to install it, all packages have to be there.
 $(ENGINE): $(RUST) $(BIN)/maturin
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --locked --quiet
 	touch $@
