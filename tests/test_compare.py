@@ -239,3 +239,11 @@ def test_what_the_kernel_cannot_have_is_refused_before_anything_runs(command: Co
     outcome = command("compare", "voip-under-load", "--queue", "droptail,sqf", "--kernel")
     assert outcome.code == 2
     assert "the Linux kernel cannot have" in outcome.err
+
+
+def test_the_link_whose_queue_decides_is_named(command: Command) -> None:
+    shorter = ("--set", "duration=30 s", "--set", "warmup=5 s", "--runs", "1")
+    done = command("compare", "web-pages", "--queue", "droptail,codel", *shorter)
+    assert "The bottleneck's link is used to 3.3 % at most, reverse to 100.0 %" in done.out
+    assert "the queue that decides is there (such as reverse.queue=fq_codel)" in done.out
+    assert "the queue that decides" not in command("compare", "first", "--queue", "droptail,codel", *shorter).out

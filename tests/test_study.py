@@ -783,6 +783,24 @@ def test_a_copied_study_draws_its_own_runs(command: Command, tmp_path: Path) -> 
     assert ("5 nice flows" in plain, "5 LEDBAT flows" in plain) == (False, True)
 
 
+@pytest.mark.long
+def test_a_change_is_not_blamed_for_what_fails_without_it(command: Command, tmp_path: Path) -> None:
+    plugin = Path(__file__).parent / "plugins" / "newreno.py"
+    asked = ("--plugin", str(plugin), "--set", "group.background.control=nice")
+    assert command("paper", "gong", "fig2", *asked, "--out", str(tmp_path)).code == 0
+    claims, page = ((tmp_path / name).read_text(encoding="utf-8") for name in ("claims.md", "index.html"))
+    (share,) = (line for line in claims.splitlines() if line.startswith("| RED, starts within 0.1 s: TCP's share"))
+    assert "It does not hold without the change either: The paper prints neither" in share
+    assert "--plugin newreno.py fig2 --out DIR" in page
+
+
+def test_what_the_points_of_a_sweep_differ_in_is_not_changed(command: Command, tmp_path: Path) -> None:
+    done = command("paper", "gong", "fig4", "--set", "group.background.rtt=100 ms", "--out", str(tmp_path / "out"))
+    assert done.code == 2
+    assert "--set group.background.rtt: the points of the sweep disciplines differ in it" in done.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_claims_are_tried_again_over_other_sweeps(tmp_path: Path) -> None:
     """A claim and its second reading count once; an item that there is not is refused."""
     (tmp_path / "study.toml").write_text(

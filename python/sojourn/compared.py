@@ -1,6 +1,6 @@
 """A comparison in words and as a table: the finding, one row for each variant, what is best, what is beyond chance."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn import purposes
@@ -12,6 +12,8 @@ from sojourn.report import NO_VALUE, Grid, Shown, alike_text
 
 BEST, BEYOND_CHANCE = "*", "≠"
 QUEUE = "bottleneck_queue_ms_mean"
+# Utilizations of a link that cannot, and of one that can be where packets wait.
+_IDLE, _FULL = 0.5, 0.8
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,28 @@ class Table:
             unknown = [column.shown.label for column in self.columns if not _is_known(comparison, column)]
             if unknown:
                 found.append(f"A kernel does not measure {', '.join(unknown)}.")
+        found += _of_another_link(comparison)
         if self.alike:
             found.append(f"No variant differs in {'; '.join(self.alike)}.")
         return found
+
+
+def _of_another_link(comparison: Differences) -> Iterator[str]:
+    """Say where the bottleneck's queue can hardly matter, because another link is the full one."""
+    of, main = "_utilization", "bottleneck_utilization"
+    used = {
+        name: comparison.mean(comparison.reference, name) or 0.0
+        for name in comparison.results[comparison.reference].summary
+        if name.endswith(of)
+    }
+    fullest = max(used, key=lambda name: used[name], default=main)
+    most = max(comparison.mean(name, main) or 0.0 for name in comparison.order)
+    if most < _IDLE and used.get(fullest, 0.0) > _FULL:
+        link = fullest.removesuffix(of)
+        yield (
+            f"The bottleneck's link is used to {100 * most:.1f} % at most, {link} to {100 * used[fullest]:.1f} %: "
+            f"the queue that decides is there (such as {link}.queue=fq_codel)."
+        )
 
 
 def tabulated(comparison: Differences, names: Sequence[str] | None = None) -> Table:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 GATEWAY = "access.gateway"
 PARTS = (0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 1.0, 1.025, 1.05)
 NONE = "no shaper"
+_CAUTIOUS = 0.9
 DIRECTIONS = ("forward", "reverse")
 _DELAY = Shown("one-way delay p99 [ms]", "voip_delay_ms_p99")
 _MOS = Shown("MOS", "voip_mos", decimals=2)
@@ -148,7 +149,19 @@ class Rates:
         """Return what a reader must know."""
         runs = len(self.found.results[NONE].runs)
         knee = "* is the knee, the most power: rate over delay (Kleinrock 1979)."
-        return [f"{runs} run{'s' if runs > 1 else ''} each. {knee} ± is half of a 95 % interval."]
+        notes = [f"{runs} run{'s' if runs > 1 else ''} each. {knee} ± is half of a 95 % interval."]
+        if _CAUTIOUS in self.parts:
+            notes.append(
+                "Where the line's rate varies, or is only what the contract says, take the row of "
+                f"{named(_CAUTIOUS)}: a shaper that is faster than the line does nothing."
+            )
+        framings = [self.scenario[link].get("framing") or {} for link in ("bottleneck", "reverse")]
+        if any(framing.get("cells") == "atm" for framing in framings):
+            notes.append(
+                "This line carries packets in cells (ATM). The shaper has to count them: with CAKE's keywords `atm` "
+                "and `overhead`, in SQM under link layer adaptation; else these rates are too fast."
+            )
+        return notes
 
     def page(self, command: str = "") -> Page:
         """Return the page of the rates, which `sojourn.pages.write` writes; `command` is what makes it again."""

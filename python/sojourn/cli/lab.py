@@ -39,7 +39,7 @@ def lab(source: str | None, export: str | None, overrides: tuple[str, ...], root
     if export is not None:
         check_file("--export", Path(export))
         Path(export).write_text(one_file(scenario), encoding="utf-8")
-        click.echo(f"{export}: open it in a browser", err=True)
+        click.echo(f"{export}: open it in a browser")
         return
     with serving(scenario) as (address, server):
         click.echo(address)

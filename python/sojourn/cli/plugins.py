@@ -8,6 +8,9 @@ import click
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any] | click.Command)
 
 
+_GIVEN = "sojourn.plugins"
+
+
 def plugin_options(command: _Decorated) -> _Decorated:
     """Give a command the options; plug-ins are loaded before its arguments are looked at."""
     allowed = click.option(
@@ -30,7 +33,13 @@ def plugin_options(command: _Decorated) -> _Decorated:
     return given(allowed(command))
 
 
-def _load(_context: click.Context, _option: click.Parameter, targets: tuple[str, ...]) -> None:
+def given_plugins() -> tuple[str, ...]:
+    """Return what `--plugin` named in this command."""
+    return tuple(click.get_current_context().meta.get(_GIVEN, ()))
+
+
+def _load(context: click.Context, _option: click.Parameter, targets: tuple[str, ...]) -> None:
+    context.meta[_GIVEN] = targets
     if targets:
         from sojourn import plugins
 

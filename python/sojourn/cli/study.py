@@ -8,7 +8,7 @@ import click
 
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
-from sojourn.cli.plugins import plugin_options
+from sojourn.cli.plugins import given_plugins, plugin_options
 from sojourn.cli.sweep import duration_text
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
@@ -259,6 +259,8 @@ def _show_kept(name: str, items: tuple[str, ...], folder: Path, jobs: int | None
 
 def _changed(name: str, queue: str | None, overrides: Sequence[str]) -> "Study":
     """Return a study: of one queue discipline beside those that everybody knows, with some keys changed."""
+    from dataclasses import replace
+
     from sojourn.study.beside import beside
     from sojourn.study.changed import changed
     from sojourn.study.find import find, find_folder
@@ -269,7 +271,10 @@ def _changed(name: str, queue: str | None, overrides: Sequence[str]) -> "Study":
     found = find_folder(name)
     if queue is not None:
         found = beside(found, queue)
-    return (changed(found, dict(pair(one, "set") for one in overrides)) if overrides else found).study()
+    if overrides:
+        found = changed(found, dict(pair(one, "set") for one in overrides))
+    files = "".join(f" --plugin {Path(target).name}" for target in given_plugins())
+    return replace(found, tables={**found.tables, "name": f"{found.tables['name']}{files}"}).study()
 
 
 def _folder(out: str | None) -> Path:

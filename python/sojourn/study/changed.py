@@ -1,13 +1,15 @@
 """A study with some keys of all its scenarios changed: the reader's question, in the form of the study's figures."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 from sojourn.study.load import StudyFolder
-from sojourn.study.model import Findings
+from sojourn.study.means import Means
+from sojourn.study.model import Check, Findings
 
-WHY = "The setting was changed."
+_WHY = "The setting was changed."
 
 
 def changed(study: StudyFolder, overrides: Mapping[str, Any]) -> StudyFolder:
@@ -36,10 +38,38 @@ def _item(item: Mapping[str, Any], asked: str) -> dict[str, Any]:
 
 
 class _Changed(StudyFolder):
-    def findings(self, item: Mapping[str, Any], means: Any) -> Findings:
+    @functools.cached_property
+    def _unchanged(self) -> tuple[StudyFolder, Means]:
+        """The study as its folder has it, and the means that it keeps."""
+        study = StudyFolder.load(self.folder)
+        return study, study.replayed()
+
+    def findings(self, item: Mapping[str, Any], means: Means) -> Findings:
         found = super().findings(item, means)
         title = str(item.get("title", item["name"]))
         caption = f"{title}{'' if title.endswith('?') else '.'} Changed: {_said(self.changed)}."
         found.captions = dict.fromkeys(found.captions, caption)
-        found.checks = [dataclasses.replace(one, note=WHY) if one.agrees is False else one for one in found.checks]
+        before = self._verdicts(item) if any(one.agrees is False for one in found.checks) else {}
+        found.checks = [
+            dataclasses.replace(one, note=_why(before.get(one.claim))) if one.agrees is False else one
+            for one in found.checks
+        ]
         return found
+
+    def _verdicts(self, item: Mapping[str, Any]) -> dict[str, Check]:
+        """Return the item's checks by their claims, as they are without the change; none where no means are kept."""
+        study, means = self._unchanged
+        if not {*self._sweeps_behind(self.sweeps_of(item))} <= {*means.sweeps}:
+            return {}
+        return {one.claim: one for one in study.checks(item, means)}
+
+
+def _why(before: Check | None) -> str:
+    """Return why a claim does not hold, by what became of it without the change."""
+    if before is None or before.agrees is None:
+        return _WHY
+    return (
+        f"{_WHY} It holds without that."
+        if before.agrees
+        else f"It does not hold without the change either: {before.note}"
+    )

@@ -18,11 +18,13 @@ _MAX_REASONS = 5
 def write_short(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Path:
     """Write the summary and the page of all claims as Markdown, for the pages of docs/papers; return the summary."""
     there = [item for item in study.items if item.name in findings]
+    usual = [item for item in study.items if not item.by_name]
+    command = study.command(() if all(item in there for item in usual) else [item.name for item in there])
     with whole_file(folder / CLAIMS) as path:
-        path.write_text(_joined(_claims(study, there, findings)), encoding="utf-8")
+        path.write_text(_joined(_claims(study, command, there, findings)), encoding="utf-8")
     target = folder / SHORT
     with whole_file(target) as path:
-        path.write_text(_joined(_summary(study, there, findings)), encoding="utf-8")
+        path.write_text(_joined(_summary(study, command, there, findings)), encoding="utf-8")
     return target
 
 
@@ -30,17 +32,17 @@ def _joined(parts: Sequence[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _written_by(study: Study) -> str:
+def _written_by(study: Study, command: str) -> str:
     published = f"python -m sojourn.papers {study.name} DIR docs/papers"
-    return f"<!-- Written by `{study.command()}` and `{published}`. Do not edit. -->"
+    return f"<!-- Written by `{command}` and `{published}`. Do not edit. -->"
 
 
-def _summary(study: Study, items: Sequence[Item], findings: Mapping[str, Findings]) -> list[str]:
+def _summary(study: Study, command: str, items: Sequence[Item], findings: Mapping[str, Findings]) -> list[str]:
     checks = [check for item in items for check in findings[item.name].checks]
     parts = [
         f"# {study.title}",
-        _written_by(study),
-        f"{study.source}. Repeated with `{study.command()}`, whose page has all figures and data.",
+        _written_by(study, command),
+        f"{study.source}. Repeated with `{command}`, whose page has all figures and data.",
     ]
     if study.summary is not None:
         parts.append(study.summary(dict(findings)))
@@ -87,13 +89,13 @@ def _checks(number: int) -> str:
     return "1 check" if number == 1 else f"{number} checks"
 
 
-def _claims(study: Study, items: Sequence[Item], findings: Mapping[str, Findings]) -> list[str]:
+def _claims(study: Study, command: str, items: Sequence[Item], findings: Mapping[str, Findings]) -> list[str]:
     checks = [check for item in items for check in findings[item.name].checks]
     parts = [
         f"# All claims: {study.title}",
-        _written_by(study),
+        _written_by(study, command),
         f"{Counts.of(checks).sentence()} Numbers are means over runs and their standard deviation.",
-        f"[What was found]({SHORT}). As a dataset: `verdicts.parquet` in the study's folder.",
+        f"[What was found]({SHORT}). As a dataset: `verdicts.parquet` beside the study's own `study.toml`.",
     ]
     for item in items:
         found = findings[item.name]

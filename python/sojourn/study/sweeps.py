@@ -2,7 +2,7 @@
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.reading import input_error, shown, unknown_name
@@ -16,10 +16,16 @@ PLUGINS = "plugins"
 _OWN = ("axes", "metrics", "runs", PLUGINS)
 KEYS = (*plans.KEYS, *_OWN)
 
+_LENGTHS = ("duration", "warmup")
+"""What is no condition of a run, and may be shortened everywhere."""
+_MAX_DIFFERENT = 4
+
 _MADE, _SWEEP = "made", "sweep"
 """The arguments by which a study's function asks for what the axes change, and for the sweep's name."""
 
 Changes = Callable[..., Mapping[str, Any] | None]
+_Point = tuple[dict[str, Any], dict[str, Any]]
+"""Where a point is, and what is changed there."""
 
 
 def sweep_tables(
@@ -43,7 +49,10 @@ def sweep_tables(
     axes = dict(_axes(name, given.get("axes", []), study.get("axes", {})))
     if changes is None and not asked:
         return tables | {"axes": axes}
-    return tables | {"points": list(_points(name, axes, changes or dict, asked or {}))}
+    points = list(_points(name, axes, changes or dict))
+    for key in asked or {}:
+        _check_asked(name, key, points, study.get("readings", []))
+    return tables | {"points": [{"at": at, "set": {**made, **(asked or {})}} for at, made in points]}
 
 
 def _axes(name: str, given: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -77,20 +86,32 @@ def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
     return {"values": chosen, "set": known["set"]} if "set" in known else chosen
 
 
-def _points(name: str, axes: Mapping[str, Any], changes: Changes, last: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield every point with what axes, then the study's function, then the caller change.
+def _check_asked(name: str, key: str, points: Sequence[_Point], readings: Sequence[str]) -> None:
+    """Raise InputError where points differ in a key that is asked for, and not only in how the source is read.
 
-    Where the function returns None is no point.
+    Their names would no longer be true.
     """
-    asked = {} if changes is dict else inspect.signature(changes).parameters
+    found: dict[tuple[Any, ...], dict[str, None]] = {}
+    for at, made in points:
+        found.setdefault(tuple(at.get(axis) for axis in readings), {})[shown(made.get(key))] = None
+    different = max(map(list, found.values()), key=len, default=[])
+    if len(different) > 1 and key not in _LENGTHS:
+        some = ", ".join(different[:_MAX_DIFFERENT]) + (", ..." if len(different) > _MAX_DIFFERENT else "")
+        message = f"--set {key}: the points of the sweep {name} differ in it ({some}); allowed: a key that they share"
+        raise input_error(message, key=key)
+
+
+def _points(name: str, axes: Mapping[str, Any], changes: Changes) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield every point, and what axes, then the study's function change there; where that returns None is no point."""
+    wanted = {} if changes is dict else inspect.signature(changes).parameters
     lists = [list(_values(axis, given)) for axis, given in axes.items()]
     for row in itertools.product(*lists):
         at = {axis: value for axis, (value, _) in zip(axes, row, strict=True)}
         made = {key: change for _, some in row for key, change in some.items()}
         given = {_SWEEP: name, **at, _MADE: made}
-        more = changes(**{name: given[name] for name in asked if name in given})
+        more = changes(**{name: given[name] for name in wanted if name in given})
         if more is not None:
-            yield {"at": at, "set": {**made, **more, **last}}
+            yield at, {**made, **more}
 
 
 def _values(axis: str, given: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
