@@ -91,3 +91,21 @@ def test_where_no_picture_can_be_written_none_is_drawn(
     refused = command("plot", str(finished), "--y", "share", "--kind", "cdf", "--out", str(tmp_path / out))
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.rstrip().endswith(complaint)
+
+
+def test_a_picture_has_the_width_and_the_letters_that_were_asked_for(command: Command, tmp_path: Path) -> None:
+    drawn = {name: tmp_path / name for name in ("narrow.png", "wide.svg")}
+    quick = ("run", "first", "--set", "duration=2 s", "--runs", "1", "--plot")
+    assert command(*quick, str(drawn["narrow.png"]), "--plot-width", "3.5").code == 0
+    assert command(*quick, str(drawn["wide.svg"]), "--plot-width", "10", "--plot-font", "DejaVu Serif").code == 0
+    assert int.from_bytes(drawn["narrow.png"].read_bytes()[16:20]) == 3.5 * 300
+    text = drawn["wide.svg"].read_text(encoding="utf-8")
+    assert f'width="{10 * 72}pt"' in text
+    assert "DejaVu Serif" in text
+    assert "DejaVu Sans" not in text
+
+
+def test_a_font_that_is_not_there_is_found_before_the_run(command: Command, tmp_path: Path) -> None:
+    done = command("run", "first", "--plot", str(tmp_path / "a.png"), "--plot-font", "DejaVu Sarif")
+    assert done.code == 2
+    assert "no font here is called 'DejaVu Sarif'; did you mean 'DejaVu Serif'?" in done.err

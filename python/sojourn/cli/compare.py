@@ -12,6 +12,7 @@ from sojourn.cli import completion as completing
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.lookup import LINE_HELP, metric_rows, on_line
+from sojourn.cli.pictures import look_options, save_picture
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
 from sojourn.progress import progress
@@ -73,6 +74,7 @@ _FORMS = ("table", "markdown", "csv", "json")
 )
 @output("--page", "page", type=click.Path(), metavar="FILE", help=PAGE_HELP)
 @output("--plot", type=click.Path(), metavar="FILE", help="Draw the first metrics as PNG, PDF or SVG.")
+@look_options
 @output("--out", type=click.Path(), metavar="DIR", help="Write page, figure and all numbers to DIR.")
 @output("--force", is_flag=True, help="Let --out replace an old comparison.")
 @output("--format", "form", type=click.Choice(_FORMS), default="table", show_default=True, help="How to print.")
@@ -226,9 +228,7 @@ def _write(found: "Comparison", page: str | None, plot: str | None, out: str | N
 
         write(found.page(command_line()), Path(page))
     if plot is not None:
-        from sojourn.figures import save_figure
-
-        save_figure(found.plot(), Path(plot))
+        save_picture(found.plot, Path(plot))
     if out is not None:
         from sojourn.lab import write_beside
 

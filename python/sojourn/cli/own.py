@@ -7,6 +7,7 @@ import click
 
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option, output
+from sojourn.cli.pictures import look_options, save_picture
 from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
 from sojourn.reading import input_error
 from sojourn.registry import catalogue
@@ -159,6 +160,7 @@ def _filled(template: str, words: dict[str, str]) -> str:
     metavar="FILE",
     help="Draw a control's window over time, alone and when a NewReno flow joins (PNG, SVG or PDF).",
 )
+@look_options
 def try_(
     what: str, *, queues: str | None, bound: float | None, as_json: bool, page: Path | None, plot: Path | None
 ) -> None:
@@ -183,9 +185,10 @@ def try_(
         _one_of(names, "--page")
     reports = [trial.report(name, terms) for name in names]
     if plot is not None and reports[0].window is not None:
-        from sojourn.figures import save_figure, windows
+        from sojourn.figures import windows
 
-        save_figure(windows(reports[0].window), plot)
+        window = reports[0].window
+        save_picture(lambda: windows(window), plot)
     if page is not None:
         from sojourn.pages import write
         from sojourn.trial.page import page as page_of

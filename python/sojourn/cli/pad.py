@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.pictures import look_options, save_picture
 from sojourn.cli.targets import check_file, check_picture
 from sojourn.reading import input_error
 from sojourn.system import need_linux
@@ -47,6 +48,7 @@ _INTERRUPTED = 130
     "--udp-echo", type=click.IntRange(1, 65535), metavar="PORT", help="Probe a UDP echo service, not by ping."
 )
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Picture at the end: PNG, PDF or SVG.")
+@look_options
 @click.option("--data", type=click.Path(path_type=Path), metavar="FILE", help="What was measured, as JSON.")
 @click.option("--yes", is_flag=True, help="Do not ask before sending to another's address.")
 def pad(  # noqa: PLR0913 (the command's options)
@@ -143,10 +145,9 @@ def _finish(record: "Record", settings: "Settings", plot: Path | None, data: Pat
         with whole_file(data) as place:
             place.write_text(dump_json(document(record)), encoding="utf-8")
     if plot is not None:
-        from sojourn.figures import save_figure
         from sojourn.pad.picture import picture
 
-        save_figure(picture(record, settings.target_s), plot)
+        save_picture(lambda: picture(record, settings.target_s), plot)
 
 
 def _ask(target: str, address: str, most_pps: float, duration_s: float) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.pictures import look_options, save_picture
 from sojourn.cli.targets import check_picture, conditions
 
 KINDS = ("line", "bars", "box", "cdf", "heatmap", "scatter", "parallel", "kiviat")
@@ -26,15 +27,16 @@ KINDS = ("line", "bars", "box", "cdf", "heatmap", "scatter", "parallel", "kiviat
 @click.option("--by", metavar="COLUMN", help="Column whose values get a colour, or a row, each.")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Draw only rows with this value.")
 @click.option("--out", type=click.Path(), metavar="FILE", required=True, help="PNG, PDF or SVG.")
+@look_options
 def plot(
     directory: str, kind: str, x: str | None, y_columns: str, by: str | None, where: tuple[str, ...], out: str
 ) -> None:
     """Draw the dataset of a sweep: means with 95 % intervals, distributions, or every run."""
-    from sojourn.figures import save_figure
     from sojourn.figures.campaign import draw, view
     from sojourn.sweeps import Dataset
 
     path = Path(out)
     check_picture("--out", path)
     columns = [name.strip() for name in y_columns.split(",")]
-    save_figure(draw(kind, view(Dataset.open(directory), x, columns, by, conditions(where))), path)
+    seen = view(Dataset.open(directory), x, columns, by, conditions(where))
+    save_picture(lambda: draw(kind, seen), path)

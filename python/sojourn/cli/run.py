@@ -11,6 +11,7 @@ from sojourn.cli import render
 from sojourn.cli.completion import scenarios
 from sojourn.cli.examples import json_option, output
 from sojourn.cli.lookup import LINE_HELP, on_line
+from sojourn.cli.pictures import look_options, save_picture
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line
 from sojourn.cli.worlds import WorldCommand
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @output("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
 @output("--force", is_flag=True, help="Let --out replace an old result.")
 @output("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
+@look_options
 @output("--page", "page", type=click.Path(), metavar="FILE", help=PAGE_HELP)
 @output("--packets", is_flag=True, help="Add rows for each packet to --out: at the bottleneck, sent and received.")
 @output("--transfers", is_flag=True, help="Add one row for each transfer that ended to --out.")
@@ -165,6 +167,4 @@ def _check_targets(out: str | None, plot: str | None, page: str | None, *, force
 
 
 def _draw(result: "Result", path: Path) -> None:
-    from sojourn.figures import save_figure
-
-    save_figure(result.plot_controller() if result.has_probes else result.plot(), path)
+    save_picture(result.plot_controller if result.has_probes else result.plot, path)

@@ -10,6 +10,7 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from sojourn.reading import unknown_name
 from sojourn.store import whole_file
 
 DPI = 300
@@ -62,6 +63,26 @@ class Drawing(Figure):
         with styled():
             self.savefig(buffer, format="png", dpi=DPI // 2)
         return buffer.getvalue()
+
+
+def check_font(name: str) -> None:
+    """Raise InputError where this machine has no font of a name."""
+    from matplotlib import font_manager
+
+    known = sorted({font.name for font in font_manager.fontManager.ttflist})
+    if name not in known:
+        raise unknown_name("no font here is called", name, known)
+
+
+@contextlib.contextmanager
+def lettered(font: str | None) -> Iterator[None]:
+    """Draw and save with a font; None is the style's own."""
+    before = _SETTINGS["font.family"]
+    _SETTINGS["font.family"] = font or before
+    try:
+        yield
+    finally:
+        _SETTINGS["font.family"] = before
 
 
 @contextlib.contextmanager

@@ -79,12 +79,21 @@ def svg(figure: "Figure", name: str) -> str:
     )
 
 
-def narrowed(figure: "Figure") -> "Figure":
+def of_width(figure: "Figure", width_in: float) -> "Figure":
+    """Return a copy of a width; where that is narrow, as `narrowed` lays it out."""
+    if width_in <= NARROW_IN:
+        return narrowed(figure, width_in)
+    copy = _copied(figure)
+    copy.set_size_inches(width_in, figure.get_size_inches()[1])
+    return copy
+
+
+def narrowed(figure: "Figure", width_in: float = NARROW_IN) -> "Figure":
     """Return a copy whose panels stand one below the other where they stood side by side."""
     from sojourn.figures.style import styled
     from sojourn.figures.tidy import tidy
 
-    copy: Figure = pickle.loads(pickle.dumps(figure))  # noqa: S301 (what was pickled on the same line)
+    copy = _copied(figure)
     panels = [axes for axes in copy.axes if axes.get_subplotspec() is not None]
     height = figure.get_size_inches()[1]
     grid = panels[0].get_gridspec() if panels else None
@@ -95,10 +104,15 @@ def narrowed(figure: "Figure") -> "Figure":
             axes.set_subplotspec(below[row, 0])
             axes.tick_params(labelleft=True, labelbottom=True)
         height = max(_NARROW_PANEL_IN, height * 0.7) * len(panels)
-    copy.set_size_inches(NARROW_IN, height)
+    copy.set_size_inches(width_in, height)
     with styled():
         _lay_out_legends(copy)
         tidy(copy, below=True)
+    return copy
+
+
+def _copied(figure: "Figure") -> "Figure":
+    copy: Figure = pickle.loads(pickle.dumps(figure))  # noqa: S301 (what was pickled on the same line)
     return copy
 
 

@@ -1,0 +1,60 @@
+"""How wide a picture that a command draws is, and with which letters."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sojourn.cli.examples import output
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any] | click.Command)
+_WIDTH, _FONT = "sojourn.plot-width", "sojourn.plot-font"
+_LEAST_IN, _MOST_IN = 2.5, 30.0
+
+
+def look_options(command: _Decorated) -> _Decorated:
+    """Give a command that draws the options for it; `save_picture` knows what they said."""
+    width = output(
+        "--plot-width",
+        type=click.FloatRange(_LEAST_IN, _MOST_IN),
+        metavar="INCHES",
+        expose_value=False,
+        callback=_remembered(_WIDTH),
+        help="Width of the picture: 3.5 is a column of a two-column paper, whose panels stand one below the other.",
+    )
+    font = output(
+        "--plot-font",
+        metavar="NAME",
+        expose_value=False,
+        callback=_remembered(_FONT),
+        help="A font of this machine, such as the paper's.  [default: DejaVu Sans]",
+    )
+    return width(font(command))
+
+
+def save_picture(draw: "Callable[[], Figure]", path: Path) -> None:
+    """Draw a figure as the command was asked to, and save it."""
+    from sojourn.figures import save_figure
+    from sojourn.figures.style import lettered
+    from sojourn.pages.pictures import of_width
+
+    asked = click.get_current_context().meta
+    with lettered(asked.get(_FONT)):
+        figure = draw()
+        width_in = asked.get(_WIDTH)
+        save_figure(figure if width_in is None else of_width(figure, width_in), path)
+
+
+def _remembered(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def remember(context: click.Context, _option: click.Parameter, value: Any) -> None:
+        if name == _FONT and value is not None:
+            from sojourn.figures.style import check_font
+
+            check_font(value)
+        context.meta[name] = value
+
+    return remember
