@@ -14,6 +14,7 @@ BEST, BEYOND_CHANCE = "*", "≠"
 QUEUE = "bottleneck_queue_ms_mean"
 # Utilizations of a link that cannot, and of one that can be where packets wait.
 _IDLE, _FULL = 0.5, 0.8
+_HOP = "hops_"
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,11 @@ def _of_another_link(comparison: Differences) -> Iterator[str]:
     fullest = max(used, key=lambda name: used[name], default=main)
     most = max(comparison.mean(name, main) or 0.0 for name in comparison.order)
     if most < _IDLE and used.get(fullest, 0.0) > _FULL:
-        link = fullest.removesuffix(of)
+        link = fullest.removesuffix(of).removeprefix(_HOP)
+        hint = f" (such as {link}.queue=fq_codel)" if link == "reverse" else ""
         yield (
             f"The bottleneck's link is used to {100 * most:.1f} % at most, {link} to {100 * used[fullest]:.1f} %: "
-            f"the queue that decides is there (such as {link}.queue=fq_codel)."
+            f"the queue that decides is there{hint}."
         )
 
 
