@@ -68,10 +68,15 @@ def build() -> bool:
         say(f"no profile: {', '.join(absent)} not found")
         return False
     say("building the program that is profiled")
+    build_program()
+    return True
+
+
+def build_program() -> None:
+    """Build what runs a scenario without Python, with the line tables that a profile needs."""
     lines = 'profile.release.debug="line-tables-only"'
     build = ["cargo", "build", "--config", lines, "--release", "--locked", "--quiet"]
     child.run([*build, "--example", "run", "-p", "sojourn-sim"])
-    return True
 
 
 def measure() -> dict[str, Any] | None:

@@ -11,14 +11,14 @@ from typing import Any
 
 from benchmarks import child
 from benchmarks.common import ROOT, say
-from benchmarks.hotspots import PROGRAM
+from benchmarks.hotspots import PROGRAM, build_program
 
 PAYLOAD_BYTES = 1460
 """What one packet carries, for which a row gives the instructions."""
 _READY, _OWN = ROOT / "scenarios", ROOT / "benchmarks" / "scenarios"
 # Simulated seconds of two counts, whose difference is free of reading the file, building and starting.
 _LENGTHS_S = (10, 30)
-_LENGTHS_OF_MANY_S = (4, 8)
+_SHORTER_S = {"ten-thousand": (4, 8)}
 _CASES: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("first", "NewReno beside LEDBAT, DropTail", {}),
     ("backups-beside-calls", "CUBIC uploads, LEDBAT and a call, DropTail", {}),
@@ -38,7 +38,7 @@ def count() -> list[dict[str, Any]] | None:
     if shutil.which("valgrind") is None or shutil.which("cargo") is None:
         say("no instructions of what people run: needs valgrind and cargo")
         return None
-    child.run(["cargo", "build", "--release", "--locked", "--quiet", "--example", "run", "-p", "sojourn-sim"])
+    build_program()
     return [_row(*case) for case in (*_CASES, _PEERS)]
 
 
@@ -50,8 +50,7 @@ def mean(rows: list[dict[str, Any]]) -> float:
 
 def _row(name: str, what: str, settings: dict[str, str]) -> dict[str, Any]:
     say(f"instructions of {name}")
-    lengths = _LENGTHS_OF_MANY_S if name == "ten-thousand" else _LENGTHS_S
-    less, more = (_counted(name, seconds, settings) for seconds in lengths)
+    less, more = (_counted(name, seconds, settings) for seconds in _SHORTER_S.get(name, _LENGTHS_S))
     packets = (more[1] - less[1]) / PAYLOAD_BYTES
     return {"scenario": name, "what": what, "instructions": (more[0] - less[0]) / packets, "packets": packets}
 

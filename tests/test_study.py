@@ -794,10 +794,13 @@ def test_a_change_is_not_blamed_for_what_fails_without_it(command: Command, tmp_
     assert "--plugin newreno.py fig2 --out DIR" in page
 
 
-def test_what_the_points_of_a_sweep_differ_in_is_not_changed(command: Command, tmp_path: Path) -> None:
-    done = command("paper", "gong", "fig4", "--set", "group.background.rtt=100 ms", "--out", str(tmp_path / "out"))
+@pytest.mark.parametrize(("item", "sweep"), [("fig4", "disciplines"), ("fig10", "rtts")])
+def test_what_the_points_of_a_sweep_differ_in_is_not_changed(
+    item: str, sweep: str, command: Command, tmp_path: Path
+) -> None:
+    done = command("paper", "gong", item, "--set", "group.background.rtt=100 ms", "--out", str(tmp_path / "out"))
     assert done.code == 2
-    assert "--set group.background.rtt: the points of the sweep disciplines differ in it" in done.err
+    assert f"--set group.background.rtt: the points of the sweep {sweep} differ in it" in done.err
     assert not (tmp_path / "out").exists()
 
 

@@ -59,9 +59,10 @@ class _Changed(StudyFolder):
     def _verdicts(self, item: Mapping[str, Any]) -> dict[str, Check]:
         """Return the item's checks by their claims, as they are without the change; none where no means are kept."""
         study, means = self._unchanged
-        if not {*self._sweeps_behind(self.sweeps_of(item))} <= {*means.sweeps}:
+        own = next(one for one in study.tables["item"] if one["name"] == item["name"])
+        if not {*study._sweeps_behind(study.sweeps_of(own))} <= {*means.sweeps}:  # noqa: SLF001 (a study like this one)
             return {}
-        return {one.claim: one for one in study.checks(item, means)}
+        return {one.claim: one for one in study.checks(own, means)}
 
 
 def _why(before: Check | None) -> str:

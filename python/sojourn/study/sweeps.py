@@ -87,10 +87,12 @@ def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
 
 
 def _check_asked(name: str, key: str, points: Sequence[_Point], readings: Sequence[str]) -> None:
-    """Raise InputError where points differ in a key that is asked for, and not only in how the source is read.
+    """Raise InputError where points differ in a key that is asked for: their names would no longer be true.
 
-    Their names would no longer be true.
+    Readings of a source may differ in the preset of an algorithm, which is gone with the algorithm.
     """
+    if not all(made.get(key) is None or isinstance(made[key], Mapping) for _, made in points):
+        readings = ()
     found: dict[tuple[Any, ...], dict[str, None]] = {}
     for at, made in points:
         found.setdefault(tuple(at.get(axis) for axis in readings), {})[shown(made.get(key))] = None
