@@ -267,7 +267,7 @@ def test_a_plug_in_has_a_report(tmp_path: Path) -> None:
         timeout=300,
     )
     (document,) = json.loads(done.stdout)
-    assert document["name"] == "rfc7928 --queue py-codel"
+    assert document["name"] == "rfc7928 --queue py-codel --plugin codel.py"
     assert {check["claim"].split(":")[0] for check in document["items"]["sizes"]} == {"FQ-CoDel", "py-codel"}
     assert (tmp_path / "out" / "sizes" / "sizes.png").is_file()
     assert "py-codel beside DropTail and FQ-CoDel" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
