@@ -309,6 +309,17 @@ def test_a_page_that_somebody_else_wrote_is_not_shown(
     assert command("open", tmp_path, "--no-browser").code == 2
 
 
+@pytest.mark.parametrize("width_in", [3.5, 5.0, 7.16])
+def test_a_legend_has_as_many_columns_as_fit(width_in: float) -> None:
+    """The throughput's legend has six entries, the last of 23 letters: at 7.16 inches one row of them is too wide."""
+    figure = pictures.of_width(sojourn.Scenario.load("gateway-and-modem").run().plot(), width_in)
+    figure.draw_without_rendering()
+    legend = figure.axes[-1].get_legend()
+    assert legend is not None
+    assert legend.get_window_extent().x1 <= figure.bbox.x1 + 1
+    assert figure.axes[-1].get_window_extent().x1 > 0.97 * figure.bbox.x1
+
+
 def test_panels_stand_below_each_other_on_narrow_screens() -> None:
     figure = Figure(figsize=(7, 3), layout="constrained")
     for axes in figure.subplots(1, 3):

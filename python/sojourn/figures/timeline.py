@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sojourn.figures import legends
 from sojourn.figures.series import Series
 from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, literal, styled
 
@@ -51,4 +52,4 @@ def _draw_throughput(axes: Axes, series: Series) -> None:
     axes.set_ylabel("throughput [Mbit/s]")
     axes.set_xlabel("time [s]")
     axes.set_ylim(bottom=0)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(series.groups) + 1, borderaxespad=0.2)
+    legends.above(axes)

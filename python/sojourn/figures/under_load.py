@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sojourn.figures import legends
 from sojourn.figures.series import Array, Series
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, literal, styled
 from sojourn.figures.timeline import DRAWN_BINS
@@ -53,4 +54,4 @@ def _draw(axes: Axes, series: Series, groups: Sequence[str], values: dict[str, A
         axes.plot(series.times_s[known], values[name][known], color=family(position), label=label, clip_on=False)
     axes.set_ylabel(title)
     axes.set_ylim(bottom=0)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(groups), borderaxespad=0.2)
+    legends.above(axes)

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from sojourn.figures import legends
 from sojourn.figures.series import Series
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, literal, shades, styled
 from sojourn.report import digits_worth_reading
@@ -80,4 +81,4 @@ def _legend(figure: Figure, result: "Measured") -> None:
         Patch(color=family(position), label=f"{flows} {literal(result.titles[name])} flow{'s' if flows > 1 else ''}")
         for position, (name, flows) in enumerate(result.flow_counts.items())
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=1.2)
+    legends.below(figure, handles, [str(handle.get_label()) for handle in handles], handlelength=1.2)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 NARROW_IN = 3.5
 _NARROW_PANEL_IN = 2.3
-_NARROW_LEGEND_COLUMNS = 2
 
 
 def picture(
@@ -81,10 +80,14 @@ def svg(figure: "Figure", name: str) -> str:
 
 def of_width(figure: "Figure", width_in: float) -> "Figure":
     """Return a copy of a width; where that is narrow, as `narrowed` lays it out."""
+    from sojourn.figures.style import styled
+
     if width_in <= NARROW_IN:
         return narrowed(figure, width_in)
     copy = _copied(figure)
     copy.set_size_inches(width_in, figure.get_size_inches()[1])
+    with styled():
+        _lay_out_legends(copy)
     return copy
 
 
@@ -117,24 +120,18 @@ def _copied(figure: "Figure") -> "Figure":
 
 
 def _lay_out_legends(figure: "Figure") -> None:
-    """Make the legends of a figure, and those that stand above its panels, anew with few columns."""
+    """Make the legends of a figure, and those that stand above its panels, anew with columns that fit."""
+    from sojourn.figures import legends
+
     for legend in list(figure.legends):
         handles, labels, title = _parts(figure, legend)
         legend.remove()
-        columns = min(_NARROW_LEGEND_COLUMNS, len(labels))
-        figure.legend(handles=handles, labels=labels, title=title, loc="outside lower center", ncols=columns)
+        legends.below(figure, handles, labels, title=title)
     for axes in figure.axes:
         above = axes.get_legend()
-        if above is not None and len(above.get_texts()) > _NARROW_LEGEND_COLUMNS:
+        if above is not None and above.get_label() == legends.ABOVE:
             handles, labels, _ = _parts(figure, above)
-            axes.legend(
-                handles=handles,
-                labels=labels,
-                ncols=_NARROW_LEGEND_COLUMNS,
-                loc="lower left",
-                bbox_to_anchor=(0, 1),
-                borderaxespad=0.2,
-            )
+            legends.above(axes, handles, labels)
 
 
 def _parts(figure: "Figure", legend: "Legend") -> tuple[list[Any], list[str], str | None]:

@@ -3,6 +3,7 @@
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from sojourn.figures import legends
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
 from sojourn.figures.tidy import tidy
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 GREY = "#999999"
 _HEIGHT_IN = 2.8
-_MAX_IN_A_ROW = 7
 _BELOW = (0.5, -0.22)
 """Where the legend of a panel stands, in parts of the panel."""
 
@@ -49,12 +49,7 @@ def panels(
 
 def _legend(figure: "Figure", handles: "Mapping[str, Any]") -> None:
     if len(handles) > 1:
-        figure.legend(
-            list(handles.values()),
-            list(handles),
-            loc="outside lower center",
-            ncols=min(len(handles), _MAX_IN_A_ROW, int(PAGE_WIDTH_IN / _entry_in(max(map(len, handles))))),
-        )
+        legends.below(figure, list(handles.values()), list(handles))
 
 
 def _mean_two_things(panels: "Sequence[Mapping[str, Any]]") -> bool:
@@ -74,11 +69,6 @@ def _look(handle: Any) -> str:
 
     line = handle if isinstance(handle, Line2D) else getattr(handle, "lines", [None])[0]
     return str(to_hex(line.get_color())) if isinstance(line, Line2D) else repr(handle)
-
-
-def _entry_in(letters: int) -> float:
-    """Return about how wide an entry of the legend is."""
-    return 0.5 + 0.06 * letters
 
 
 def half(axes: "Axes") -> None:
