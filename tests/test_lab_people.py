@@ -250,6 +250,26 @@ def test_a_million_flows_are_refused_and_the_numbers_stay(page: "Page", address:
     assert table(page) == before
 
 
+def test_what_is_refused_while_packets_move_is_said_and_they_go_on_afterwards(
+    page: "Page", address: str, errors: list[str]
+) -> None:
+    page.goto(address)
+    settle(page)
+    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Pause").wait_for()
+    page.locator("#files summary").click()
+    editor = page.locator("#text-right")
+    written = editor.input_value()
+    editor.fill(written.replace("rate = ", "rat = ", 1))
+    settle(page, "refused")
+    page.locator("#time-said").get_by_text("These runs cannot be played").wait_for()
+    page.get_by_role("button", name="Play").wait_for()
+    editor.fill(written)
+    settle(page)
+    page.get_by_role("button", name="Pause").wait_for()
+    assert errors == []
+
+
 def test_a_lesson_is_not_answered_by_another_slider(page: "Page", address: str) -> None:
     page.goto(address)
     settle(page)
@@ -268,6 +288,10 @@ def test_the_first_screen_is_a_call_beside_a_backup(page: "Page", address: str) 
         place = page.get_by_role("button", name=name).first.bounding_box()
         assert place is not None
         assert place["y"] + place["height"] <= 844
+    for seen in (page.get_by_label("Return rate"), page.get_by_label("Base RTT"), page.locator("#sides svg").first):
+        place = seen.bounding_box()
+        assert place is not None
+        assert place["y"] <= 800
     first = (
         page.get_by_label("Queue, right")
         .locator("option")

@@ -6,14 +6,15 @@ const STEPS = 1000;
 // What most people ask for stands first in the menu of queues.
 const FIRST_QUEUES = ["droptail", "red", "codel", "fq_codel", "pie", "cake"];
 
-/** What can be moved, from the scenario on the left: label, keys, value in basic units, range, text for the engine. */
+/** What can be moved, from the scenario on the left: label, keys, value in basic units, range, text for the engine; `line`: what is
+ * said of a line of one's own. */
 export function sliders(scenario) {
   const { bottleneck, group: groups } = scenario;
   const list = [];
   const rate = quantity(bottleneck.rate);
   if (Number.isFinite(rate)) {
     list.push({
-      id: "rate", label: "Rate", keys: () => ["bottleneck.rate"], value: rate, range: [2e5, 1e9],
+      line: true, id: "rate", label: "Rate", keys: () => ["bottleneck.rate"], value: rate, range: [2e5, 1e9],
       text: (value) => `${shown(value / 1e6)} Mbit/s`,
     });
   }
@@ -27,14 +28,14 @@ export function sliders(scenario) {
   const back = quantity(scenario.reverse?.rate);
   if (Number.isFinite(back)) {
     list.push({
-      id: "reverse-rate", label: "Return rate", keys: (side) => (side.reverse ? ["reverse.rate"] : []), value: back, range: [2e5, 1e9],
+      line: true, id: "reverse-rate", label: "Return rate", keys: (side) => (side.reverse ? ["reverse.rate"] : []), value: back, range: [2e5, 1e9],
       text: (value) => `${shown(value / 1e6)} Mbit/s`,
     });
   }
   const rtt = quantity(groups[0].rtt);
   if (Number.isFinite(rtt)) {
     list.push({
-      id: "rtt", label: "Base RTT", keys: (side) => side.group.map((group) => `group.${group.name}.rtt`), value: rtt, range: [1e-3, 1],
+      line: true, id: "rtt", label: "Base RTT", keys: (side) => side.group.map((group) => `group.${group.name}.rtt`), value: rtt, range: [1e-3, 1],
       text: (value) => `${shown(value * 1e3)} ms`,
     });
   }

@@ -178,10 +178,13 @@ class Lab {
         this.run();
       });
     });
-    drawSliders(at("sliders"), sliders(this.answers[0].scenario), (one, text) => {
-      this.sides.forEach((side, index) => one.keys(this.answers[index].scenario).forEach((key) => side.set(key, text)));
-      this.run();
-    });
+    const list = sliders(this.answers[0].scenario);
+    for (const [place, shown] of [["line", list.filter(({ line }) => line)], ["sliders", list.filter(({ line }) => !line)]]) {
+      drawSliders(at(place), shown, (one, text) => {
+        this.sides.forEach((side, index) => one.keys(this.answers[index].scenario).forEach((key) => side.set(key, text)));
+        this.run();
+      });
+    }
     fillTable(at("results"), this.answers);
     at("verdict").textContent = verdict(this.answers);
     const band = at("ten-seeds").checked ? ` Bands span ${SEEDS} seeds; lines and table are those of the first.` : "";

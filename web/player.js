@@ -103,9 +103,9 @@ export class Player {
     byId("time-said").textContent = "The packets are being computed.";
     const answers = await this.load();
     if (answers === null) return false;
-    const failure = answers.map((answer) => answer.failure).find(Boolean);
-    if (failure) {
-      byId("time-said").textContent = `These runs cannot be played: ${failure}.`;
+    const refused = answers.find((answer) => !answer.columns);
+    if (refused) {
+      byId("time-said").textContent = `These runs cannot be played: ${refused.failure ?? refused.problems[0].message}.`;
       return false;
     }
     this.sides = answers.map((answer) => new Packets(answer));
