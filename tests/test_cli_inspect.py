@@ -46,6 +46,15 @@ def test_lists_as_json(command: Command, what: str) -> None:
     assert all(row["name"] and row["summary"] for row in listed)
 
 
+def test_words_choose_among_what_is_listed(command: Command) -> None:
+    rows = json.loads(command("list", "lines", "Cable", "household", "--json").out)
+    assert rows
+    assert all("cable" in row["name"] and "household" in row["name"] for row in rows)
+    done = command("list", "lines", "cable", "sea")
+    assert done.code == 2
+    assert "none has 'cable' and 'sea' in its name or beside it" in done.err
+
+
 def test_show_as_json_tells_units_and_defaults(command: Command) -> None:
     (red,) = json.loads(command("show", "red", "--json").out)
     assert red["is"] == "queue"

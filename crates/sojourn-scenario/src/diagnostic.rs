@@ -224,8 +224,11 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
     let lower = name.to_ascii_lowercase();
     let most = (lower.chars().count() / 3).clamp(1, 3);
     let names: Vec<_> = names.into_iter().collect();
-    // Who leaves something out means the whole: "reno" is newreno rather than veno.
-    let whole = names.iter().copied().filter(|known| lower.len() >= MEANINGFUL && known.contains(&lower));
+    // Who leaves something out means the whole: "reno" is newreno rather than veno, and "lp" is tcp_lp.
+    let is_part = |known: &str| {
+        lower.len() >= MEANINGFUL && known.contains(&lower) || known.split(['_', '-']).any(|word| word == lower)
+    };
+    let whole = names.iter().copied().filter(|known| is_part(known));
     if let Some(known) = whole.min_by_key(|known| known.len()) {
         return Some(known);
     }

@@ -13,6 +13,7 @@ from sojourn.cli.completion import everything, scenarios
 from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.worlds import RENAMED
+from sojourn.faults import input_error
 from sojourn.reading import ROOT_HELP, read, unknown_name
 from sojourn.registry import catalogue, entries
 from sojourn.resolved import resolved_presets, sentences
@@ -34,13 +35,18 @@ LISTED = [
     sojourn list queues
     sojourn list metrics
     sojourn list scenarios --json
+    sojourn list lines cable household
     """,
 )
 @click.argument("what", type=click.Choice(LISTED), required=False)
+@click.argument("words", nargs=-1)
 @json_option
 @plugin_options
-def list_(what: str | None, as_json: bool) -> None:
-    """List what there is: an overview, or all of a kind with what each one is."""
+def list_(what: str | None, words: tuple[str, ...], as_json: bool) -> None:
+    """List what there is: an overview, or all of a kind with what each one is.
+
+    With WORDS: what has each of them in its name or beside it.
+    """
     plugins.load_announced()
     if what is None:
         found = lookup.overview()
@@ -57,13 +63,20 @@ def list_(what: str | None, as_json: bool) -> None:
         "metrics": lookup.metric_rows,
         "scenarios": lookup.scenario_rows,
     }
-    rows = special.get(what, lambda: _named(what))()
+    rows = _with_words(special.get(what, lambda: _named(what))(), what, words)
     if as_json:
         render.print_json(rows)
     elif what == "scenarios":
         render.print_groups(rows)
     else:
         render.print_rows(rows)
+
+
+def _with_words(rows: list[dict[str, Any]], what: str, words: tuple[str, ...]) -> list[dict[str, Any]]:
+    found = [row for row in rows if all(word.lower() in " ".join(map(str, row.values())).lower() for word in words)]
+    if not found:
+        raise input_error(f"of {len(rows)} {what} none has {' and '.join(map(repr, words))} in its name or beside it")
+    return found
 
 
 def _named(what: str) -> list[dict[str, str]]:

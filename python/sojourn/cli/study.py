@@ -312,7 +312,7 @@ def _repeat(
     study: "Study", names: tuple[str, ...], folder: Path, jobs: int | None, *, quiet: bool = False
 ) -> "Repeated":
     from sojourn.lab import write_beside
-    from sojourn.study.page import counts
+    from sojourn.study.counts import Counts
     from sojourn.study.repeat import chosen_items, repeat
 
     items = chosen_items(study, names)
@@ -327,7 +327,7 @@ def _repeat(
     for item in () if quiet else items:
         if item.name in done.findings:
             checks = done.findings[item.name].checks
-            click.echo(f"{item.name:<16} {item.title}: {counts(checks) if checks else 'no checks'}")
+            click.echo(f"{item.name:<16} {item.title}: {Counts.of(checks).sentence() if checks else 'no checks'}")
     if not quiet:
         click.echo(str(done.page))
     return done

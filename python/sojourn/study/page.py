@@ -59,29 +59,6 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
     )
 
 
-def counts(checks: Sequence[Check]) -> str:
-    """Return at how many points the checks hold, over what the source claims; values that are only shown stand apart.
-
-    >>> held = Check("a", "", "", False, "Open.", held=421, points=430)
-    >>> counts([held, Check("b", "1", "1", True), Check("c", "1", "2", None)])
-    'holds at 422 of 431 points (1 of 2 checks without exception); 1 value only shown'
-    >>> counts([Check("b", "1", "1", True)])
-    'holds at the only point'
-    """
-    judged = [check for check in checks if check.agrees is not None]
-    shown = len(checks) - len(judged)
-    held, points = sum(map(_held, judged)), sum(max(check.points, 1) for check in judged)
-    text = f"{shown} {'value' if shown == 1 else 'values'} only shown"
-    if not judged:
-        return text
-    where = (
-        f"{held} of {points} points" if held < points else ("the only point" if points == 1 else f"all {points} points")
-    )
-    sound = sum(bool(check.agrees) for check in judged)
-    exceptions = "" if held == points else f" ({sound} of {len(judged)} checks without exception)"
-    return f"holds at {where}{exceptions}{f'; {text}' if shown else ''}"
-
-
 def _held(check: Check) -> int:
     return check.held if check.points else int(bool(check.agrees))
 

@@ -33,11 +33,19 @@ pub(crate) fn make_room(root: &mut Node) {
 
 /// Fills the links that the file's access line is about with what the file leaves out, and adds what comes with the
 /// line. A table for an algorithm that does not say which takes the line's, and changes it. What is wrong with the
-/// line's own keys is found later.
-pub(crate) fn expand(root: &mut Node, reporter: &mut Reporter<'_>) {
-    let Data::Table(root) = &mut root.data else { return };
+/// line's own keys is found later. Returns false where no line has the name, so that its links are not there.
+pub(crate) fn expand(root: &mut Node, reporter: &mut Reporter<'_>) -> bool {
+    let Data::Table(root) = &mut root.data else { return true };
+    let Some(access) = root.get("access").and_then(Node::as_table) else { return true };
+    let names_line = access.get("line").is_some();
+    let Some((line, origin)) = Access::of(access, reporter) else { return !names_line };
+    lay(root, &line, origin, reporter);
+    true
+}
+
+/// Fills the links by a line.
+fn lay(root: &mut Table, line: &Access, origin: Origin, reporter: &mut Reporter<'_>) {
     let Some(access) = root.get("access").and_then(Node::as_table) else { return };
-    let Some((line, origin)) = Access::of(access, reporter) else { return };
     let is_down = match access.get("bottleneck").map(Node::as_text) {
         None | Some(Some("up")) => false,
         Some(Some("down")) => true,

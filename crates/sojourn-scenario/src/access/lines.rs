@@ -324,8 +324,11 @@ mod tests {
 
     #[test]
     fn an_unknown_line_gets_a_suggestion() {
-        let text = "access.line = \"cable-100-10-fim\"\nduration = \"1 s\"\ngroup = [{ name = \"a\", control = \"cubic\", rtt = \"1 ms\" }]";
+        let text = "access.line = \"cable-100-10-fim\"\nduration = \"1 s\"\ngroup = [{ name = \"a\", control = \"lp\", rtt = \"1 ms\", direction = \"reverse\" }]";
         let problems = Scenario::parse(text, None, &Base::Nowhere, &[]).unwrap_err().to_string();
         assert!(problems.contains("did you mean \"cable-100-10-film\"?"), "{problems}");
+        // Its links are not there: nothing is said of what lies beside them.
+        assert!(!problems.contains("[reverse]"), "{problems}");
+        assert!(problems.contains("did you mean \"tcp_lp\"?"), "{problems}");
     }
 }
