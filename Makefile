@@ -16,10 +16,14 @@ INSTALL := $(BIN)/python -m pip install --no-compile --require-hashes -r
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-rust test-long test-slow test-real-time web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures release-check clean build lock tools
+.PHONY: demo demonstration test test-rust test-long test-slow test-real-time web soak busy test-testbed bench budgets validate answers conformance fuzz torture audit crates wheels site lint docs figures release-check clean build lock tools
 .DELETE_ON_ERROR:
 
-demo: build
+# Runs as soon as the extension is there; the page may still compile.
+demo: tools
+	@$(MAKE) --no-print-directory --jobs $(PAGE) demonstration
+
+demonstration: $(BUILT)
 	$(BIN)/python -m sojourn.demo
 
 # What is quick, on all processors; a quarter of the random cases that test-slow has.
@@ -151,14 +155,14 @@ audit:
 
 # The page and the extension compile side by side, while packages are fetched.
 build: tools
-	@$(MAKE) --no-print-directory --jobs $(BUILT)
+	@$(MAKE) --no-print-directory --jobs $(PAGE) $(BUILT)
 
-$(BUILT): $(RUN) $(ENGINE) $(PAGE)
+$(BUILT): $(RUN) $(ENGINE)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
 	touch $@
 
 $(PAGE): $(RUST) $(wildcard web/*) scripts/web
-	scripts/web --if-possible
+	nice scripts/web --if-possible
 	mkdir -p $(@D)
 	touch $@
 
