@@ -162,7 +162,7 @@ $(BUILT): $(RUN) $(ENGINE)
 	touch $@
 
 $(PAGE): $(RUST) $(wildcard web/*) scripts/web
-	nice scripts/web --if-possible
+	nice -n 4 scripts/web --if-possible
 	mkdir -p $(@D)
 	touch $@
 

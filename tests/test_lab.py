@@ -3,7 +3,9 @@
 import http.client
 import json
 import re
+import shutil
 import struct
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -101,6 +103,15 @@ def test_the_page_judges_laws_by_the_bounds_of_the_command_line() -> None:
 
 
 @needs_page
+@needs_page
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_the_page_is_no_larger_than_its_budget() -> None:
+    size = ["node", str(Path(__file__).parent.parent / "scripts" / "page-size.mjs"), str(PAGE)]
+    done = subprocess.run(size, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_every_module_is_in_the_one_file() -> None:
     modules = {path.name for path in PAGE.glob("*.js")}
     assert modules == {*lab.MODULES, *lab.WORKER}
