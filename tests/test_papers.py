@@ -304,3 +304,9 @@ def test_the_command_lists_and_refuses(command: Command, tmp_path: Path) -> None
     assert wrong.code != 0
     assert "fig3" in wrong.err
     assert not (tmp_path / "out").exists()
+
+
+def test_figures_of_a_paper_have_the_width_that_was_asked_for(command: Command, tmp_path: Path) -> None:
+    drawn = command("paper", "gong", "fig2", "--kept", "--out", str(tmp_path), "--plot-width", "3.5")
+    assert drawn.code == 0
+    assert int.from_bytes((tmp_path / "fig2" / "fig2.png").read_bytes()[16:20]) == 3.5 * 300

@@ -11,13 +11,15 @@ from sojourn.cli.examples import output
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from sojourn.figures.style import Look
+
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any] | click.Command)
 _WIDTH, _FONT = "sojourn.plot-width", "sojourn.plot-font"
 _LEAST_IN, _MOST_IN = 2.5, 30.0
 
 
 def look_options(command: _Decorated) -> _Decorated:
-    """Give a command that draws the options for it; `save_picture` knows what they said."""
+    """Give a command that draws the options for it; `asked_look` and `save_picture` know what they said."""
     width = output(
         "--plot-width",
         type=click.FloatRange(_LEAST_IN, _MOST_IN),
@@ -39,14 +41,19 @@ def look_options(command: _Decorated) -> _Decorated:
 def save_picture(draw: "Callable[[], Figure]", path: Path) -> None:
     """Draw a figure as the command was asked to, and save it."""
     from sojourn.figures import save_figure
-    from sojourn.figures.style import lettered
-    from sojourn.pages.pictures import of_width
+    from sojourn.figures.style import looking
+    from sojourn.pages.pictures import as_asked
 
-    asked = click.get_current_context().meta
-    with lettered(asked.get(_FONT)):
-        figure = draw()
-        width_in = asked.get(_WIDTH)
-        save_figure(figure if width_in is None else of_width(figure, width_in), path)
+    with looking(asked_look()):
+        save_figure(as_asked(draw()), path)
+
+
+def asked_look() -> "Look":
+    """Return what the command was asked of its pictures."""
+    from sojourn.figures.style import Look
+
+    said = click.get_current_context().meta
+    return Look(said.get(_FONT), said.get(_WIDTH))
 
 
 def _remembered(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:

@@ -1,6 +1,6 @@
 """The commands `paper` and `study`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ import click
 
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
+from sojourn.cli.pictures import asked_look, look_options
 from sojourn.cli.plugins import given_plugins, plugin_options
 from sojourn.cli.sweep import duration_text
 from sojourn.processors import usable_processors
@@ -38,6 +39,7 @@ _HELP_OUT = "Folder for figures, data and the page."
     sojourn paper gong --out results/gong       # all of it
     sojourn paper gong fig3 --out results/gong  # one figure
     sojourn paper gong --kept --out page        # its page from the means that it keeps, in seconds
+    sojourn paper gong fig2 --out mine --plot-width 3.5   # figures for a column of a two-column paper
     sojourn paper ./mine --out results/mine     # a study of your own: sojourn study new
     sojourn paper gong fig2 --plugin mine.py --set group.background.control=mine --out results/mine
     sojourn paper rfc7928 --queue pie --out results/pie                      # one discipline beside the best known
@@ -53,6 +55,7 @@ _HELP_OUT = "Folder for figures, data and the page."
 @_SET
 @_YES
 @_JOBS
+@look_options
 @json_option
 @plugin_options
 def paper(  # noqa: PLR0913 (one for each option)
@@ -85,25 +88,34 @@ def paper(  # noqa: PLR0913 (one for each option)
     if (queue is not None or overrides) and (kept or name == "all"):
         option, other = "--set" if overrides else "--queue", "--kept" if kept else "all"
         raise click.UsageError(f"{option} needs runs of one study of its own; it does not go with {other}.")
-    if kept:
-        _show_kept(name, items, _folder(out), jobs, as_json=as_json)
-        return
+    from sojourn.figures.style import looking
+
+    with looking(asked_look()):
+        if kept:
+            _show_kept(name, items, _folder(out), jobs, as_json=as_json)
+            return
+        chosen = list(studies()) if name == "all" else [_changed(name, queue, overrides)]
+        _ask_for_real_time(chosen, items, yes=yes)
+        documents = list(_repeated(chosen, name, items, out, jobs, as_json=as_json))
+    if as_json:
+        render.print_json(documents)
+
+
+def _repeated(
+    chosen: "Sequence[Study]", name: str, items: tuple[str, ...], out: str | None, jobs: int | None, *, as_json: bool
+) -> Iterator[dict[str, Any]]:
+    """Repeat studies, one after the other."""
     from sojourn.worlds.linux.errors import NotInstalledError
 
-    documents = []
-    chosen = list(studies()) if name == "all" else [_changed(name, queue, overrides)]
-    _ask_for_real_time(chosen, items, yes=yes)
     for study in chosen:
         try:
             folder = _folder(out)
             done = _repeat(study, items, folder / study.name if name == "all" else folder, jobs, quiet=as_json)
-            documents.append(_document(study, done))
+            yield _document(study, done)
         except NotInstalledError as error:
             if name != "all":
                 raise
             click.echo(f"{study.name}: skipped: {error}", err=True)
-    if as_json:
-        render.print_json(documents)
 
 
 @click.group(

@@ -3,6 +3,7 @@
 import contextlib
 import io
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,15 +75,31 @@ def check_font(name: str) -> None:
         raise unknown_name("no font here is called", name, known)
 
 
+@dataclass(frozen=True)
+class Look:
+    """What somebody asks of the pictures that are saved; None is the style's own."""
+
+    font: str | None = None
+    width_in: float | None = None
+
+
+_asked = [Look()]
+"""What is asked of pictures now: the last."""
+
+
+def asked() -> Look:
+    """Return what is asked of pictures now."""
+    return _asked[-1]
+
+
 @contextlib.contextmanager
-def lettered(font: str | None) -> Iterator[None]:
-    """Draw and save with a font; None is the style's own."""
-    before = _SETTINGS["font.family"]
-    _SETTINGS["font.family"] = font or before
+def looking(look: Look) -> Iterator[None]:
+    """Draw and save as somebody asks."""
+    _asked.append(look)
     try:
         yield
     finally:
-        _SETTINGS["font.family"] = before
+        _asked.pop()
 
 
 @contextlib.contextmanager
@@ -91,6 +108,8 @@ def styled() -> Iterator[None]:
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
+        if asked().font is not None:
+            mpl.rcParams["font.family"] = asked().font
         yield
 
 

@@ -28,7 +28,7 @@ def utilization(results: Sequence["Measured"], titles: Sequence[str] | None = No
     mean queue and the utilization over the measured time.
     """
     with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.75), layout="constrained")
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
         panels = np.atleast_1d(figure.subplots(1, len(results), sharex=True, sharey=True))
         for index, (axes, result) in enumerate(zip(panels, results, strict=True)):
             series = Series(result, run, DRAWN_BINS)
@@ -36,7 +36,7 @@ def utilization(results: Sequence["Measured"], titles: Sequence[str] | None = No
                 raise ValueError(f"no data crosses the bottleneck in {result.name}")
             _draw_panel(axes, series)
             title = titles[index] if titles else result.name
-            axes.set_title(f"({chr(ord('a') + index)}) {title}", loc="left", fontweight="bold", pad=15)
+            axes.set_title(f"({chr(ord('a') + index)}) {title}", loc="left", fontweight="bold", pad=25)
             _annotate(axes, series.crossing[0], series)
         panels[0].set_ylabel("link utilization [%]")
         _legend(figure, results[0])
@@ -67,8 +67,8 @@ def _annotate(axes: Axes, first: str, series: Series) -> None:
     queue = record.bottleneck.queue_packets.mean
     text = (
         f"{literal(series.result.titles[first])} share {100 * record.groups[first].share:.1f} %,  "
-        f"mean queue {queue:.{digits_worth_reading(queue)}f} packets,  "
-        f"utilization {100 * record.bottleneck.utilization:.1f} %"
+        f"utilization {100 * record.bottleneck.utilization:.1f} %\n"
+        f"mean queue {queue:.{digits_worth_reading(queue)}f} packets"
     )
     note = axes.annotate(
         text, xy=(0, 1), xytext=(0, 4), xycoords="axes fraction", textcoords="offset points", fontsize=6.8

@@ -36,13 +36,16 @@ def picture(
 
 
 def save(figure: "Figure", folder: Path, name: str) -> None:
-    """Write a figure as PNG and PDF, and as a page shows it, so that the page can be made again without drawing."""
+    """Write a figure as PNG and PDF, and as a page shows it, so that the page can be made again without drawing.
+
+    PNG and PDF are as somebody asks for them.
+    """
     from sojourn.figures.style import laid_out, save_figure
 
-    narrow = narrowed(figure)
+    narrow, printed = narrowed(figure), as_asked(figure)
     with laid_out(figure), laid_out(narrow):
         for suffix in (".png", ".pdf"):
-            save_figure(figure, folder / f"{name}{suffix}")
+            save_figure(printed, folder / f"{name}{suffix}")
         drawn = svg(figure, name), svg(narrow, f"{name}-narrow")
     for path, text in zip(paths(folder, name), drawn, strict=True):
         with whole_file(path) as place:
@@ -76,6 +79,14 @@ def svg(figure: "Figure", name: str) -> str:
     return re.sub(
         r'(<svg[^>]*?) height="[^"]*"', r"\1", re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1), count=1
     )
+
+
+def as_asked(figure: "Figure") -> "Figure":
+    """Return a figure of the width that somebody asks for."""
+    from sojourn.figures.style import asked
+
+    width_in = asked().width_in
+    return figure if width_in is None else of_width(figure, width_in)
 
 
 def of_width(figure: "Figure", width_in: float) -> "Figure":

@@ -7,6 +7,7 @@ from itertools import repeat as repeated
 from pathlib import Path
 
 from sojourn import children
+from sojourn.figures.style import Look, asked, looking
 from sojourn.reading import unknown_name
 from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
@@ -95,7 +96,7 @@ def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int)
     workers = min(jobs, len(chosen), _MAX_WORKERS)
     if workers > 1:
         with children.pool(workers) as pool:
-            list(pool.map(_draw_kept, repeated(study.folder), chosen, repeated(folder)))
+            list(pool.map(_draw_kept, repeated(study.folder), chosen, repeated(folder), repeated(asked())))
     else:
         means = study.replayed()
         for name in chosen:
@@ -105,9 +106,10 @@ def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int)
     return write_page(folder, made, everything)
 
 
-def _draw_kept(study: Path, name: str, folder: Path) -> None:
+def _draw_kept(study: Path, name: str, folder: Path, look: Look) -> None:
     """Write an item in a process of its own."""
-    _write_kept(*_replayed(study), name, folder)
+    with looking(look):
+        _write_kept(*_replayed(study), name, folder)
 
 
 @functools.cache
