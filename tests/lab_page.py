@@ -16,10 +16,12 @@ from sojourn import _native, lab
 from sojourn.pages import laboratory
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 _Test = TypeVar("_Test", bound=Callable[..., Any])
 PAGE = Path(sojourn.__file__).parent / "page"
+MODULES = Path(__file__).parent.parent / "web"
+"""What the page's scripts are joined from."""
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDTHS = (360, 768, 1280)
 MIN_ROWS = 11
@@ -97,6 +99,17 @@ def page(browser: "Browser", errors: list[str]) -> Iterator["Page"]:
     page.on("console", lambda message: errors.append(message.text) if message.type in {"error", "warning"} else None)
     yield page
     page.close()
+
+
+def serve_modules(page: "Page", *names: str) -> None:
+    """Let the page import modules that its scripts are joined from."""
+
+    def serve(route: "Route") -> None:
+        name = route.request.url.rsplit("/", 1)[1]
+        route.fulfill(path=MODULES / name, content_type="text/javascript")
+
+    for name in names:
+        page.route(f"**/{name}", serve)
 
 
 def settle(page: "Page", state: str = "done") -> None:

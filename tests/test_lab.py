@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.conftest import PATIENCE_S, Command
 from tests.lab_page import (
+    MODULES,
     PAGE,
     PATIENCE_MS,
     WIDTHS,
@@ -103,7 +104,6 @@ def test_the_page_judges_laws_by_the_bounds_of_the_command_line() -> None:
 
 
 @needs_page
-@needs_page
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_page_is_no_larger_than_its_budget() -> None:
@@ -112,9 +112,12 @@ def test_the_page_is_no_larger_than_its_budget() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_every_module_is_in_the_one_file() -> None:
-    modules = {path.name for path in PAGE.glob("*.js")}
-    assert modules == {*lab.MODULES, *lab.WORKER}
+@needs_page
+def test_every_module_is_in_what_is_fetched() -> None:
+    scopes = [re.findall(r"(?m)^const (\w+)_js = ", (PAGE / name).read_text()) for name in ("main.js", "worker.js")]
+    assert {f"{name}.js" for name in scopes[0] + scopes[1]} == {path.name for path in MODULES.glob("*.js")}
+    for names in scopes:
+        assert len(names) == len(set(names))
 
 
 class TestInBrowser:

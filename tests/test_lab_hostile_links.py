@@ -6,7 +6,7 @@ import shlex
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from tests.lab_page import address, browser, errors, in_browser, page, settle
+from tests.lab_page import address, browser, errors, in_browser, page, serve_modules, settle
 
 import sojourn
 
@@ -81,6 +81,7 @@ def test_a_gigabyte_in_a_link_is_refused_before_it_is_unpacked(page: "Page", add
     packer = zlib.compressobj(level=9, wbits=-zlib.MAX_WBITS)
     packed = b"".join(packer.compress(b" " * 1_000_000) for _ in range(1000)) + packer.flush()
     link = base64.urlsafe_b64encode(packed).decode()
+    serve_modules(page, "link.js")
     page.goto(address)
     settle(page)
     # Browsers take seconds for an address of this length, so the page's own function is asked.

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SOURCES = ("crates", "scenarios", "web", "Cargo.toml", "Cargo.lock", "scripts/web")
+SOURCES = ("crates", "scenarios", "web", "Cargo.toml", "Cargo.lock", "scripts/web", "scripts/join_modules.py")
 
 pytestmark = pytest.mark.skipif(not all(map(shutil.which, ("git", "bash", "curl"))), reason="needs git, bash and curl")
 
@@ -30,7 +30,8 @@ def clone(tmp_path: Path) -> Path:
         (folder / name).write_text(name)
     (folder / "python" / "sojourn").mkdir(parents=True)
     (folder / "scripts").mkdir()
-    shutil.copy(ROOT / "scripts" / "web", folder / "scripts" / "web")
+    for name in ("web", "join_modules.py"):
+        shutil.copy(ROOT / "scripts" / name, folder / "scripts" / name)
     shutil.copy(ROOT / "pyproject.toml", folder / "pyproject.toml")
     git(folder, "init", "--quiet")
     git(folder, "add", ".")

@@ -139,7 +139,7 @@ def timeless(record: str) -> str:
 def answers() -> dict[str, Any]:
     """Return what the engine in the page says of every ready scenario and of every registered name."""
     assert NODE is not None
-    command = [NODE, str(RECORDS), str(PAGE / "engine.js"), str(PAGE / "engine.wasm")]
+    command = [NODE, str(RECORDS), str(Path(__file__).parent.parent / "web" / "engine.js"), str(PAGE / "engine.wasm")]
     done = subprocess.run(
         command,
         input=json.dumps([*READY, *({"name": name, "text": text} for name, text in TEXTS.items())]),

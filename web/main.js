@@ -41,8 +41,8 @@ async function engineModule() {
 
 function startWorker() {
   const inside = at("worker-code");
-  if (!inside) return new Worker("worker.js", { type: "module" });
-  // A page from a file has no origin, so it may not start a worker that is a module.
+  if (!inside) return new Worker("worker.js");
+  // A page from a file has no origin, from which it could start a worker.
   return new Worker(URL.createObjectURL(new Blob([JSON.parse(inside.textContent)], { type: "text/javascript" })));
 }
 
@@ -50,13 +50,12 @@ class Lab {
   /** `clients` are the workers of both sides, which may have begun before. */
   constructor(engine, module, clients) {
     this.engine = engine;
-    this.catalogue = engine.catalogue();
     this.clients = clients;
     this.answers = [null, null];
     this.views = WHERE.map((where, index) => this.#makeView(where, index));
     this.map = new GridMap({
       clients: Array.from({ length: Math.min(4, navigator.hardwareConcurrency || 1) }, () => new Client(module, startWorker)),
-      catalogue: this.catalogue,
+      catalogue: () => this.catalogue,
       base: () => ({ side: this.sides[0], scenario: this.answers[0].scenario }),
       open: (side) => this.show([this.sides[0], side]),
     });
@@ -121,8 +120,7 @@ class Lab {
   #use(control) {
     // Code of others runs in workers alone.
     this.engine.use();
-    this.catalogue = this.engine.catalogue();
-    this.map.catalogue = this.catalogue;
+    this.catalogue = null;
     [...this.clients, ...this.map.clients].forEach((client) => client.use(control));
     const group = this.answers[1].scenario.group.find((one) => one.control);
     if (group) this.sides[1].set(`group.${group.name}.control`, '{kind="mine"}');
@@ -139,7 +137,11 @@ class Lab {
     this.player.forget();
     this.people.forget();
     const seeds = at("ten-seeds").checked ? SEEDS : 1;
-    const answers = await Promise.all(this.sides.map((side, index) => this.clients[index].ask({ request: side.request(), seeds })));
+    const asked = this.sides.map((side, index) => this.clients[index].ask({ request: side.request(), seeds }));
+    // Both sides are under way: the catalogue is for what is drawn of them.
+    await Promise.all(this.clients.map(({ ready }) => ready));
+    this.catalogue ??= this.engine.catalogue();
+    const answers = await Promise.all(asked);
     if (turn !== this.turn || answers.includes(null)) return;
     answers.forEach((answer, index) => this.#take(answer, index));
     if (this.answers.every(Boolean)) this.#draw(performance.now() - began);

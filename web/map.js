@@ -53,7 +53,7 @@ export class GridMap {
     // Where one class is alone: for best effort the control of the other does not matter.
     this.bests = new globalThis.Map();
     const limit = scenario.bottleneck.queue.limit;
-    const { queues, controls } = this.catalogue;
+    const { queues, controls } = this.catalogue();
     const waiting = queues.flatMap((queue) => controls.map((control) => [queue, control]));
     const count = waiting.length;
     const work = async (client) => {
@@ -131,12 +131,12 @@ export class GridMap {
     const head = document.createElement("thead");
     const row = head.insertRow();
     row.append(document.createElement("td"));
-    for (const control of this.catalogue.controls) row.append(heading("col", control.name));
+    for (const control of this.catalogue().controls) row.append(heading("col", control.name));
     const body = document.createElement("tbody");
-    for (const queue of this.catalogue.queues) {
+    for (const queue of this.catalogue().queues) {
       const line = body.insertRow();
       line.append(heading("row", queue.name));
-      for (const control of this.catalogue.controls) line.insertCell().dataset.cell = `${queue.name} ${control.name}`;
+      for (const control of this.catalogue().controls) line.insertCell().dataset.cell = `${queue.name} ${control.name}`;
     }
     const caption = document.createElement("caption");
     caption.textContent = `Rows: queue. Columns: control of group ${group}.`;

@@ -100,7 +100,7 @@ function callClause(sides) {
   const scores = sides.map(({ parsed }) => Object.values(parsed.groups).find((group) => group.voip)?.voip.mos ?? null);
   if (scores.includes(null)) return "";
   const [left, right] = scores.map((mos) => `${shown(mos)} (${saidOf(mos)})`);
-  return `; the quality of the call is ${left} on the left and ${right} on the right, of 4.5`;
+  return `; the quality of your call is ${left} on the left and ${right} on the right, of 4.5`;
 }
 
 /** The group whose share differs most between the sides. */

@@ -44,36 +44,6 @@ HEADERS = {
 }
 # A control of the reader's own is code. It runs in the worker alone, which sees no page and reaches no network.
 WORKER_POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'unsafe-eval'"
-# Worker and page are one file each, in this order: who is used comes before who uses it.
-WORKER = ("quantity.js", "curves.js", "own.js", "engine.js", "worker.js")
-MODULES = (
-    "quantity.js",
-    "own.js",
-    "engine.js",
-    "curves.js",
-    "plot.js",
-    "charts.js",
-    "client.js",
-    "files.js",
-    "forms.js",
-    "kick.js",
-    "laws.js",
-    "editor.js",
-    "lessons.js",
-    "link.js",
-    "picture.js",
-    "player.js",
-    "voice.js",
-    "call.js",
-    "strip.js",
-    "map.js",
-    "results.js",
-    "side.js",
-    "visit.js",
-    "people.js",
-    "guide.js",
-    "main.js",
-)
 
 
 def page() -> dict[str, bytes]:
@@ -103,13 +73,13 @@ def write_beside(page: Path) -> None:
 def one_file(scenario: Scenario | None = None) -> str:
     """Return the page as one HTML file that needs no server; it opens with the scenario, if there is one."""
     parts = page()
-    text = parts["index.html"].decode()
+    text, main, worker = (parts[name].decode() for name in ("index.html", "main.js", "worker.js"))
     engine = base64.b64encode(gzip.compress(parts["engine.wasm"], mtime=0)).decode()
     begin = f"if (!location.hash) location.hash = {json.dumps(fragment(scenario))};\n" if scenario else ""
-    script = f"\n{begin}{_joined(parts, MODULES)}"
+    script = f"\n{begin}{main}"
     inside = (
         f'<script type="application/gzip" id="engine-data">{engine}</script>\n'
-        f'<script type="application/json" id="worker-code">{_inert(json.dumps(_joined(parts, WORKER)))}</script>\n'
+        f'<script type="application/json" id="worker-code">{_inert(json.dumps(worker))}</script>\n'
         f'<script type="module">{script}</script>'
     )
     look = f"\n{parts['style.css'].decode()}"
@@ -123,19 +93,6 @@ def one_file(scenario: Scenario | None = None) -> str:
     text = re.sub(r'<link rel="stylesheet".*', lambda _: style, text)
     text = re.sub(r'<link rel="(module)?preload".*\n', "", text)
     return re.sub(r'<script type="module" src=.*', lambda _: inside, text)
-
-
-def _joined(parts: Mapping[str, bytes], names: tuple[str, ...]) -> str:
-    """Return modules as one text: each in a scope of its own, of which it gives what it exports."""
-    return "\n".join(_scope(name, parts[name].decode()) for name in names)
-
-
-def _scope(name: str, text: str) -> str:
-    given = ", ".join(re.findall(r"(?m)^export (?:async )?(?:const|class|function) (\w+)", text))
-    inside = re.sub(
-        r"(?m)^export ", "", re.sub(r'(?m)^import (\{.*\}) from "\./(\w+)\.js";', r"const \1 = \2_js;", text)
-    )
-    return f"const {name.replace('.', '_')} = (() => {{\n{inside}\nreturn {{ {given} }};\n}})();"
 
 
 def _inert(text: str) -> str:
