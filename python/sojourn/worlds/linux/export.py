@@ -1,0 +1,170 @@
+"""The queues of a scenario for a router: commands of `tc`, or a section of OpenWrt's SQM.
+
+Both say what the engine's catalogue says of each discipline to the kernel of the world linux, so that a router does
+what was simulated. What neither can say is refused by its key.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn import InputError
+from sojourn.api import Scenario
+from sojourn.faults import input_error, shown
+from sojourn.worlds.linux.plan import express, shaping
+from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
+
+_FULL_BYTES = 1500
+_KBIT = 1000
+_MODEM = "modem"
+# The kernel takes 15; that for what comes in has four more.
+_DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,10}")
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """A direction of a home's line: how fast, and with which queue."""
+
+    link: str
+    """Where it stands in the scenario."""
+    facts: LinkFacts
+    queue: Expressed
+
+
+@dataclass(frozen=True)
+class Queues:
+    """What a router is to do."""
+
+    up: Shaped
+    """What leaves the home."""
+    down: Shaped | None
+    """What comes into it; None where the scenario has no return link."""
+    remarks: tuple[str, ...]
+    """What is otherwise than the scenario says."""
+
+    def tc(self, device: str) -> list[str]:
+        """Return commands for the shell of a router whose device leads to the line.
+
+        What comes in is led through a device of its own, since Linux shapes what it sends.
+        """
+        inside = f"ifb4{device}"
+        clear = [f"tc qdisc del dev {device} root 2>/dev/null"]
+        lines = [f"# Up: {_said(self.up)}", *clear, *_commands(device, self.up)]
+        if self.down is None:
+            return lines
+        redirect = f"action mirred egress redirect dev {inside}"
+        return [
+            *lines,
+            f"# Down: {_said(self.down)}",
+            f"ip link add name {inside} type ifb 2>/dev/null",
+            f"ip link set dev {inside} up",
+            f"tc qdisc del dev {device} ingress 2>/dev/null",
+            f"tc qdisc add dev {device} handle ffff: ingress",
+            f"tc filter add dev {device} parent ffff: protocol all matchall {redirect}",
+            f"tc qdisc del dev {inside} root 2>/dev/null",
+            *_commands(inside, self.down),
+        ]
+
+    def sqm(self, device: str) -> list[str]:
+        """Return a section for /etc/config/sqm. Its script appends the words to CAKE's, of which the last ones count.
+
+        Raises InputError where a queue is not CAKE with a bandwidth.
+        """
+        ways = {"upload": self.up} | ({"download": self.down} if self.down else {})
+        for way in ways.values():
+            if not shaping.shapes_itself(way.queue):
+                raise _refused(
+                    [Refusal(f"{way.link}.queue", way.queue.name, "cake with a bandwidth; tc can", who="SQM")]
+                )
+        options = {
+            "interface": device,
+            "enabled": "1",
+            **{name: str(round(_bandwidth_bps(way) / _KBIT)) for name, way in ways.items()},
+            **({} if self.down else {"download": "0"}),
+            "qdisc": "cake",
+            "script": "piece_of_cake.qos",
+            "linklayer": "none",
+            "qdisc_advanced": "1",
+            "qdisc_really_really_advanced": "1",
+            "eqdisc_opts": _words(self.up),
+            **({"iqdisc_opts": _words(self.down)} if self.down else {}),
+        }
+        return [f"config queue '{device}'", *(f"\toption {name} '{value}'" for name, value in options.items())]
+
+
+def queues(scenario: Scenario) -> Queues:
+    """Return the queues of a scenario as Linux has them.
+
+    A discipline that differs from the kernel's in what a preset `linux` says is taken as the kernel has it, with a
+    remark. Raises InputError for what the kernel cannot have.
+    """
+    remarks = []
+    for _ in range(2):
+        tables = scenario.to_dict()
+        links = [link for link in ("bottleneck", "reverse") if "queue" in tables.get(link, {})]
+        said = {link: _shaped(tables[link], link) for link in links}
+        refusals = [one for found in said.values() if isinstance(found, list) for one in found]
+        hints = sorted({one.hint for one in refusals if one.hint})
+        if not hints:
+            break
+        scenario = scenario.with_(dict(hint.split("=", 1) for hint in hints))
+        remarks += [f"{hint}: as the kernel has it" for hint in hints]
+    if refusals:
+        raise _refused(refusals)
+    found = [one for one in said.values() if isinstance(one, Shaped)]
+    modem = next((hop["direction"] for hop in tables.get("hop", []) if hop["name"] == _MODEM), "forward")
+    # A gateway that shapes has its modem on the way up.
+    up, *down = reversed(found) if len(found) > 1 and modem == "reverse" else found
+    remarks += [remark for one in found for remark in one.queue.remarks]
+    return Queues(up, down[0] if down else None, tuple(dict.fromkeys(remarks)))
+
+
+def device_name(text: str) -> str:
+    """Return the name of a device; it becomes part of commands. Raises InputError where Linux has no such name."""
+    if not _DEVICE.fullmatch(text):
+        allowed = "letters, digits, '.', '_' and '-', at most 11 of them, such as eth1"
+        raise input_error(
+            f"--device: found {shown(text)}; allowed: {allowed}", key="device", found=text, allowed=allowed
+        )
+    return text
+
+
+def _shaped(link: Mapping[str, Any], key: str) -> Shaped | list[Refusal]:
+    if "rate" not in link:
+        return [Refusal(f"{key}.trace", str(link.get("trace", "no rate")), "a constant rate")]
+    facts = LinkFacts(express.rate_bps(link["rate"]), _FULL_BYTES)
+    said = express.queue(link["queue"], f"{key}.queue", facts)
+    if isinstance(said, list):
+        return said
+    if "framing" in link and not shaping.shapes_itself(said):
+        return [Refusal(f"{key}.framing", "a framing", "none, or the queue cake with a bandwidth and a link_layer")]
+    return Shaped(key, facts, said)
+
+
+def _commands(device: str, way: Shaped) -> list[str]:
+    lines = shaping.bottleneck(device, shaping.How(exact_timers=False), way.queue, way.facts, [], far=True)
+    return [f"tc {line}" for line in lines]
+
+
+def _words(way: Shaped) -> str:
+    """Return what CAKE is told besides its bandwidth."""
+    words = list(way.queue.words)
+    at = words.index("bandwidth")
+    return " ".join(words[:at] + words[at + 2 :])
+
+
+def _bandwidth_bps(way: Shaped) -> float:
+    if shaping.shapes_itself(way.queue):
+        return float(way.queue.words[way.queue.words.index("bandwidth") + 1].removesuffix("bit"))
+    return way.facts.rate_bps
+
+
+def _said(way: Shaped) -> str:
+    return f"{way.queue.name} at {_bandwidth_bps(way) / 1e6:g} Mbit/s"
+
+
+def _refused(refusals: list[Refusal]) -> InputError:
+    first = refusals[0]
+    message = "\n".join(f"{one.key}: {one.who} cannot have {one.found}; allowed: {one.allowed}" for one in refusals)
+    return input_error(message, key=first.key, found=first.found, allowed=first.allowed)

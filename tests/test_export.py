@@ -1,0 +1,151 @@
+"""What `sojourn export` prints for a router: commands of tc, or a section for SQM."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.conftest import Command
+
+import sojourn
+from sojourn import InputError
+from sojourn.worlds.linux.export import Queues, device_name, queues
+
+ROOT = Path(__file__).parent.parent
+HOME = "gateway-and-modem"
+FQ_CODEL = {"bottleneck.queue": "fq_codel", "reverse.queue": "fq_codel"}
+# What the kernel needs beside the disciplines.
+MODULES = (
+    "ifb",
+    "dummy",
+    "sch_ingress",
+    "act_mirred",
+    "cls_matchall",
+    "sch_htb",
+    "sch_cake",
+    "sch_fq_codel",
+    "sch_red",
+)
+
+
+def found(name: str, changes: dict[str, object] | None = None) -> Queues:
+    return queues(sojourn.Scenario.load(name, changes or {}))
+
+
+def test_a_home_has_both_directions_with_the_gateways_rates() -> None:
+    section = found(HOME).sqm("wan")
+    assert section[0] == "config queue 'wan'"
+    said = dict(line.strip().removeprefix("option ").split(" ", 1) for line in section[1:])
+    # The shaper has nine tenths of 50/10 Mbit/s; SQM counts kbit/s.
+    assert (said["upload"], said["download"]) == ("'9000'", "'45000'")
+    assert said["script"] == "'piece_of_cake.qos'"
+    assert "bandwidth" not in said["eqdisc_opts"]
+    assert "bridged-ptm" in said["eqdisc_opts"]
+
+
+def test_the_way_down_is_what_comes_in_whichever_link_is_the_bottleneck() -> None:
+    line = {"access.line": "cable-100-10-film", "access.gateway": 0.9}
+    up = found(HOME, line)
+    down = found(HOME, line | {"access.bottleneck": "down"})
+    assert (up.up.link, down.up.link) == ("bottleneck", "reverse")
+    assert up.tc("eth1") == down.tc("eth1")
+    shaped = [line for line in up.tc("eth1") if line.startswith("tc qdisc add") and " cake " in line]
+    assert [line.split()[4] for line in shaped] == ["eth1", "ifb4eth1"]
+    assert ["bandwidth 9000000bit" in shaped[0], "bandwidth 90000000bit" in shaped[1]] == [True, True]
+
+
+def test_what_differs_from_the_kernel_by_a_preset_is_taken_as_the_kernel_has_it() -> None:
+    red = found("motivating-red")
+    assert "bottleneck.queue.preset=linux: as the kernel has it" in red.remarks
+    assert red.down is None
+    assert any(" red limit " in line for line in red.tc("eth0"))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "complaint"),
+    [
+        ("cellular", {}, "bottleneck.trace: the Linux kernel cannot have ready:synthetic-lte"),
+        ("weighted-shares", {}, "bottleneck.queue.kind: the Linux kernel cannot have wfq"),
+        (
+            HOME,
+            FQ_CODEL,
+            "bottleneck.framing: the Linux kernel cannot have a framing; allowed: none, or the queue cake",
+        ),
+    ],
+)
+def test_what_a_router_cannot_have_is_refused_by_its_key(name: str, changes: dict[str, object], complaint: str) -> None:
+    with pytest.raises(InputError) as refused:
+        found(name, changes)
+    assert complaint in str(refused.value)
+
+
+def test_sqm_takes_cake_alone() -> None:
+    with pytest.raises(
+        InputError, match=r"bottleneck\.queue: SQM cannot have red; allowed: cake with a bandwidth; tc can"
+    ):
+        found("motivating-red").sqm("wan")
+
+
+@pytest.mark.parametrize("name", ["eth0; reboot", "", "a" * 12, "wan$(id)", "eth0\n", "-f/x"])
+def test_a_devices_name_is_no_command(name: str) -> None:
+    with pytest.raises(InputError, match="--device"):
+        device_name(name)
+
+
+@pytest.mark.parametrize("scenario", [one["name"] for one in sojourn.catalogue()["scenarios"]])
+def test_every_ready_scenario_is_exported_or_refused(scenario: str) -> None:
+    for form in (Queues.tc, Queues.sqm):
+        try:
+            lines = form(found(scenario), "eth0")
+        except InputError as refused:
+            lines = [f"# {one['allowed']}" for one in refused.diagnostics if one["allowed"]]
+        assert lines
+        assert all(line.startswith(("#", "tc ", "ip ", "config queue", "\toption ")) for line in lines)
+
+
+def test_the_command_prints_and_changes_nothing(command: Command) -> None:
+    done = command("export", HOME, "--as", "tc", "--device", "eth1")
+    assert done.code == 0
+    assert done.out.splitlines() == found(HOME).tc("eth1")
+    assert "note: memlimit" in done.err
+
+
+def test_the_guide_shows_what_is_printed() -> None:
+    line = found(HOME, {"access.line": "cable-100-10-film", "access.gateway": 0.9})
+    assert "\n".join(line.sqm("wan")) in (ROOT / "docs" / "guide" / "lines.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.testbed
+@pytest.mark.skipif(shutil.which("linux.uml") is None, reason="no user-mode Linux")
+def test_a_kernel_has_what_was_printed(tmp_path: Path) -> None:
+    """Printed commands give a kernel the disciplines and the words of the scenario, as tc shows them."""
+    home = on_kernel(found(HOME).tc("veth0"), tmp_path / "home")
+    assert "qdisc cake 10: dev veth0 root" in home
+    assert "qdisc cake 10: dev ifb4veth0 root" in home
+    assert "bandwidth 9Mbit diffserv3 triple-isolate" in home
+    assert "bandwidth 45Mbit diffserv3 triple-isolate" in home
+    assert home.count("rtt 100ms ptm overhead 22") == len(("up", "down"))
+    assert "Egress Redirect to device ifb4veth0" in home
+    changes = {"bottleneck.queue": "fq_codel", "bottleneck.rate": "9 Mbit/s"}
+    plain = on_kernel(found("first", changes).tc("veth0"), tmp_path / "plain")
+    assert "qdisc fq_codel 10: dev veth0 parent 1:1 limit 10240p flows 1024" in plain
+    assert "class htb 1:1 root leaf 10: prio 0 rate 9Mbit" in plain
+
+
+def on_kernel(lines: list[str], folder: Path) -> str:
+    """Boot a kernel, give it the commands, and return what it shows of its disciplines."""
+    (folder / "lib").mkdir(parents=True)
+    (folder / "lib" / "modules").symlink_to("/usr/lib/uml/modules")
+    script = folder / "init"
+    script.write_text(
+        "#!/bin/bash\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin\nmount -t proc proc /proc\n{\n"
+        + "".join(f"modprobe -d {folder} {module}\n" for module in MODULES)
+        + "ip link add veth0 type dummy\nip link set veth0 up\n"
+        + "\n".join(lines)
+        + "\ntc qdisc show\ntc class show dev veth0\ntc filter show dev veth0 parent ffff:\n"
+        + f"}} > {folder}/out 2>&1\nsync\necho o > /proc/sysrq-trigger\nsleep 5\n"
+    )
+    script.chmod(0o755)
+    boot = ["linux.uml", "mem=256M", "rootfstype=hostfs", "rw", f"init={script}", "con=null", "con0=fd:0,fd:1"]
+    subprocess.run(boot, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+    return (folder / "out").read_text()
