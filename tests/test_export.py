@@ -9,7 +9,7 @@ from tests.conftest import Command
 
 import sojourn
 from sojourn import InputError
-from sojourn.worlds.linux.export import Queues, device_name, queues
+from sojourn.export import Queues, device_name, queues
 
 ROOT = Path(__file__).parent.parent
 HOME = "gateway-and-modem"

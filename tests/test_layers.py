@@ -42,7 +42,7 @@ FLOORS = (
     ("variants",),
     ("lab",),
     ("notebook",),
-    ("campaign", "comparison", "detect", "lines", "pad", "shaper", "study", "papers", "studies", "trial"),
+    ("campaign", "comparison", "detect", "export", "lines", "pad", "shaper", "study", "papers", "studies", "trial"),
     ("cli",),
     ("demo",),
     ("__main__",),

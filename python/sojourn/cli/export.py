@@ -33,7 +33,7 @@ def export(source: str, form: str, device: str, line: str | None, overrides: tup
     They are those of the bottleneck and of the return link, as the kernel has them; what it cannot have is refused.
     The device's name is that of the router.
     """
-    from sojourn.worlds.linux.export import device_name, queues
+    from sojourn.export import device_name, queues
 
     found = queues(Scenario.load(source, [*on_line(line), *overrides], root=root))
     name = device_name(device)
