@@ -161,7 +161,7 @@ $(BUILT): $(RUN) $(ENGINE)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
 	touch $@
 
-$(PAGE): $(RUST) $(wildcard web/*) scripts/web
+$(PAGE): $(RUST) $(wildcard web/*) scripts/web scripts/join_modules.py
 	nice -n 4 scripts/web --if-possible
 	mkdir -p $(@D)
 	touch $@
