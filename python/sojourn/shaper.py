@@ -85,6 +85,11 @@ class Rates:
         is_alone = len(self.found.results[NONE].runs) == 1
         return best if is_alone or self.found.is_beyond_chance(named(best), metric) else None
 
+    @property
+    def knees(self) -> list[float]:
+        """The knees of the directions that have one."""
+        return [knee for direction in self.judged if (knee := self.knee(direction)) is not None]
+
     def _worst_call(self, name: str, direction: str) -> str:
         """Return the call of a direction whose delay is longest."""
         return max(self.calls(direction), key=lambda group: self.found.mean(name, f"{_DELAY.metric}.{group}") or 0.0)
@@ -155,6 +160,12 @@ class Rates:
                 "Where the line's rate varies, or is only what the contract says, take the row of "
                 f"{named(_CAUTIOUS)}: a shaper that is faster than the line does nothing."
             )
+        knees = self.knees
+        if knees:
+            notes.append(
+                "`sojourn export` prints what to enter on a router: give it the same scenario and line, and "
+                f"`--set {GATEWAY}={min(knees):g}`."
+            )
         framings = [self.scenario[link].get("framing") or {} for link in ("bottleneck", "reverse")]
         if any(framing.get("cells") == "atm" for framing in framings):
             notes.append(
@@ -168,7 +179,7 @@ class Rates:
         from sojourn.figures.shaper import rates
 
         curves = [self._curve(direction) for direction in self.judged]
-        knees = [knee for direction in self.judged if (knee := self.knee(direction)) is not None]
+        knees = self.knees
         at = named(min(knees)) if knees else NONE
         sources = {name: self.found.results[name].source for name in (NONE, at)}
         laboratory = link(f"{at} beside {NONE}", sources[NONE], sources[at]) if knees else []
