@@ -62,6 +62,7 @@ def _pictures(found: Passive, streams: Sequence[Stream]) -> list[Picture]:
 
 
 def _waits(streams: Sequence[Stream]) -> "Figure":
+    from sojourn.figures import legends
     from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 
     log = looked_at(streams)
@@ -77,5 +78,5 @@ def _waits(streams: Sequence[Stream]) -> "Figure":
         axes.set_xlabel("time of sending [s]")
         axes.set_ylabel("wait in the queue [ms]")
         axes.set_ylim(bottom=0)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        legends.below(figure, *axes.get_legend_handles_labels())
     return figure

@@ -148,6 +148,7 @@ def _twin_pictures(found: Answer, seen: Probed) -> list[Picture]:
 
 def _twin_waits(one: Twin, seen: Probed) -> "Figure":
     """Draw how the waits of packets are distributed, as seen and as simulated."""
+    from sojourn.figures import legends
     from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 
     with styled():
@@ -161,12 +162,13 @@ def _twin_waits(one: Twin, seen: Probed) -> "Figure":
         axes.set_ylabel("packets [%]")
         axes.set_ylim(0, 100)
         axes.set_xlim(left=0)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legends.below(figure, *axes.get_legend_handles_labels())
     return figure
 
 
 def _waits(seen: Probed) -> "Figure":
     """Draw each packet's delay above the least of its flow, over time."""
+    from sojourn.figures import legends
     from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 
     with styled():
@@ -180,5 +182,5 @@ def _waits(seen: Probed) -> "Figure":
         axes.set_xlabel("time of sending [s]")
         axes.set_ylabel("wait in the queue [ms]")
         axes.set_ylim(bottom=0)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        legends.below(figure, *axes.get_legend_handles_labels())
     return figure

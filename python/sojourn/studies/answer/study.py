@@ -195,6 +195,7 @@ def changed(plan: Plan, dataset: Dataset) -> Iterator[Row]:
 )
 def the_map(means: Means) -> "Figure":
     """Draw every remedy as a point, whose name the page shows under the pointer."""
+    from sojourn.figures import legends
     from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, styled, tip
     from sojourn.study.panels import GREY
 
@@ -226,7 +227,7 @@ def the_map(means: Means) -> "Figure":
                 )
         for control in controls:
             axes.plot([], [], "s", label=control, color=_colour(controls, control))
-        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(controls))
+        legends.below(drawing, *axes.get_legend_handles_labels())
         shapes = [axes.plot([], [], shape, label=kind, color=GREY)[0] for kind, (shape, _) in _SHAPES.items()]
         axes.legend(handles=shapes, loc="lower left", bbox_to_anchor=(0.02, 0.35))
         axes.set_xscale("log")

@@ -409,6 +409,7 @@ def all_reds(means: Means) -> "Figure":
 )
 def over_time(means: Means) -> "Figure":
     """Draw each second of the first runs."""
+    from sojourn.figures import legends
     from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 
     with styled():
@@ -428,5 +429,5 @@ def over_time(means: Means) -> "Figure":
             row[0].set_ylabel("Mbit/s")
         for axes in grid[-1]:
             axes.set_xlabel("time [s]")
-        drawing.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        legends.below(drawing, *grid[0][0].get_legend_handles_labels())
     return drawing

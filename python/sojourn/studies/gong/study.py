@@ -367,6 +367,7 @@ def who_uses_the_link(means: Means) -> "Figure":
 )
 def kiviat(means: Means) -> "Figure":
     """Draw the drop rates of all packets, of TCP's and of LEDBAT's on three axes."""
+    from sojourn.figures import legends
     from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 
     corners = [math.pi / 2, 11 * math.pi / 6, 7 * math.pi / 6]
@@ -379,7 +380,7 @@ def kiviat(means: Means) -> "Figure":
             axes.plot([*corners, corners[0]], [*rates, rates[0]], color=family(position), label=queue)
         axes.set_xlim(0, 2 * math.pi)
         axes.set_xticks(corners, ["all", "TCP", "LEDBAT"])
-        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legends.below(drawing, *axes.get_legend_handles_labels())
     return drawing
 
 
@@ -392,6 +393,7 @@ def kiviat(means: Means) -> "Figure":
 )
 def two_axes(means: Means) -> "Figure":
     """Draw queue and share over capacity on two axes."""
+    from sojourn.figures import legends
     from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 
     with styled():
@@ -413,7 +415,7 @@ def two_axes(means: Means) -> "Figure":
         left.set_ylim(bottom=0)
         right.set_ylabel("TCP's share [%]")
         right.set_ylim(0, 102)
-        drawing.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legends.below(drawing, *left.get_legend_handles_labels())
     return drawing
 
 
@@ -443,6 +445,7 @@ _FULL_PERCENT = 95
 
 
 def _over_duty_cycles(means: Means, metric: str, title: str) -> "Figure":
+    from sojourn.figures import legends
     from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, family, styled
 
     with styled():
@@ -471,7 +474,7 @@ def _over_duty_cycles(means: Means, metric: str, title: str) -> "Figure":
             axes.set_xlabel("part of the time that a flow is on [%]")
             axes.set_title(f"RTT {rtt_ms} ms")
         drawing.axes[0].set_ylabel(title)
-        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+        legends.below(drawing, *axes.get_legend_handles_labels())
     return drawing
 
 
@@ -484,6 +487,7 @@ def _over_duty_cycles(means: Means, metric: str, title: str) -> "Figure":
 )
 def controls_and_disciplines(means: Means) -> "Figure":
     """Draw the queue's part of the buffer and TCP's share, joined, for each control and discipline."""
+    from sojourn.figures import legends
     from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
 
     variants = ["LEDBAT (RFC 6817)", "NICE (Linux)", "TCP-LP (its paper)"]
@@ -519,5 +523,5 @@ def controls_and_disciplines(means: Means) -> "Figure":
             axes.plot([], [], style, color=INK, label=control)
         for position, name in enumerate((*_TAIL, *_AQMS)):
             axes.plot([], [], "soDv^P"[position], color=family(position), markersize=3.5, label=name)
-        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        legends.below(drawing, *axes.get_legend_handles_labels())
     return drawing
