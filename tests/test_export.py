@@ -65,6 +65,11 @@ def test_what_differs_from_the_kernel_by_a_preset_is_taken_as_the_kernel_has_it(
     ("name", "changes", "complaint"),
     [
         ("cellular", {}, "bottleneck.trace: the Linux kernel cannot have ready:synthetic-lte"),
+        (
+            "first",
+            {"bottleneck.queue": "drr"},
+            "bottleneck.queue.kind: a router cannot have drr; allowed: what needs no",
+        ),
         ("weighted-shares", {}, "bottleneck.queue.kind: the Linux kernel cannot have wfq"),
         (
             HOME,

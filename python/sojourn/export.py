@@ -137,6 +137,9 @@ def _shaped(link: Mapping[str, Any], key: str) -> Shaped | list[Refusal]:
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):
         return said
+    if said.name == "drr":
+        allowed = "what needs no class for each flow, which only a run knows, such as sfq or fq_codel"
+        return [Refusal(f"{key}.queue.kind", "drr", allowed, who="a router")]
     if "framing" in link and not shaping.shapes_itself(said):
         return [Refusal(f"{key}.framing", "a framing", "none, or the queue cake with a bandwidth and a link_layer")]
     return Shaped(key, facts, said)
