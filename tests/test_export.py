@@ -133,7 +133,7 @@ def test_a_kernel_has_what_was_printed(tmp_path: Path) -> None:
     assert "Egress Redirect to device ifb4veth0" in home
     changes = {"bottleneck.queue": "fq_codel", "bottleneck.rate": "9 Mbit/s"}
     plain = on_kernel(found("first", changes).tc("veth0"), tmp_path / "plain")
-    assert "qdisc fq_codel 10: dev veth0 parent 1:1 limit 10240p flows 1024" in plain
+    assert "qdisc fq_codel 10: dev veth0 parent 1:1 limit 500p flows 1024" in plain
     assert "class htb 1:1 root leaf 10: prio 0 rate 9Mbit" in plain
 
 
