@@ -24,7 +24,11 @@ def scope(path: Path) -> str:
     """Return a module as a constant with what it exports."""
     text = path.read_text(encoding="utf-8")
     given = ", ".join(EXPORT.findall(text))
-    inside = re.sub(r"(?m)^export ", "", IMPORT.sub(r"const \1 = \2_js;", text))
+    inside = EXPORT.sub(lambda found: found[0].removeprefix("export "), IMPORT.sub(r"const \1 = \2_js;", text))
+    if left := re.search(r"(?m)^(import|export)\b.*", inside):
+        sys.exit(
+            f"{path}: {left[0]}: written in a way that is not joined; see IMPORT and EXPORT of {Path(__file__).name}"
+        )
     return f"const {path.stem}_js = (() => {{\n{inside}\nreturn {{ {given} }};\n}})();"
 
 
