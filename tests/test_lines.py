@@ -114,7 +114,7 @@ def test_a_line_whose_queue_is_empty_needs_no_shaper() -> None:
     base = sojourn.Scenario.load("gateway-and-modem", {**SHORT, "access.line": "fibre-100-20-quiet"})
     found = shaper_rates(base, [0.9], runs=2)
     assert found.knee("forward") is None
-    assert "Up, the line needs no shaper" in found.answer
+    assert "Up, no rate that was tried is better for calls than no shaper" in found.answer
 
 
 def test_shaper(command: Command, tmp_path: object) -> None:
@@ -132,7 +132,7 @@ def test_shaper(command: Command, tmp_path: object) -> None:
         (("first",), "no access line"),
         (("--set", "access.line=cable-100-10-fim"), "cable-100-10-film"),
         (("--parts", "ninety"), "numbers in percent"),
-        (("--parts", "0"), "above 0"),
+        (("--parts", "0.9"), "from 5 to 200"),
         (("lte-own-download", "--set", "access.profile=lte"), "stations share"),
     ],
 )
@@ -140,3 +140,14 @@ def test_a_shaper_needs_a_line(command: Command, arguments: tuple[str, ...], mes
     outcome = command("shaper", *arguments)
     assert outcome.code == 2
     assert message in outcome.err
+
+
+def test_without_a_shaper_the_modem_keeps_its_own_queue() -> None:
+    """A queue that is set beside a gateway is the gateway's: without one it is neither the modem's nor the ISP's."""
+    line = {"access.line": "adsl-16-1-film", "duration": "8 s", "warmup": "3 s"}
+    queues = {"bottleneck.queue": "fq_codel", "reverse.queue": "fq_codel"}
+    found = shaper_rates(sojourn.Scenario.load("gateway-and-modem", line | queues), [0.9], runs=1)
+    as_bought = sojourn.Scenario.load("gateway-and-modem", line | {"access.gateway": 0}).to_dict()
+    for link in ("bottleneck", "reverse"):
+        assert found.scenario[link]["queue"] == as_bought[link]["queue"]
+        assert found.found.results[named(0.9)].scenario[link]["queue"]["kind"] == "fq_codel"

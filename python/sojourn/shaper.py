@@ -1,7 +1,7 @@
 """Which rate to give a gateway's shaper: what calls wait, and what is given up, at several parts of the line's rate."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ GATEWAY = "access.gateway"
 PARTS = (0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 1.0, 1.025, 1.05)
 NONE = "no shaper"
 _CAUTIOUS = 0.9
+_OWN = ("modem", "isp")
+"""The links of a line beside a gateway that shapes."""
 DIRECTIONS = ("forward", "reverse")
 _DELAY = Shown("one-way delay p99 [ms]", "voip_delay_ms_p99")
 _MOS = Shown("MOS", "voip_mos", decimals=2)
@@ -72,18 +74,32 @@ class Rates:
         return sum(self.found.mean(name, f"{_GOODPUT.metric}.{group}") or 0.0 for group in groups)
 
     def knee(self, direction: str) -> float | None:
-        """Return the part of the rate with the largest power, rate over delay; None where no shaper has more.
+        """Return the part of the rate with the largest power, rate over delay; None where no shaper is as good.
+
+        Better is a shorter delay of calls, or a better quality.
 
         Power and its knee: Kleinrock, Power and deterministic rules of thumb for probabilistic problems in computer
         communications, ICC 1979. The delay is that of `delay_ms`; no more than the line's rate passes.
         """
         power = {part: min(part, 1.0) / self.delay_ms(named(part), direction) for part in self.parts}
         best = max(self.parts, key=lambda part: power[part])
-        if power[best] <= 1 / self.delay_ms(NONE, direction):
-            return None
-        metric = f"{_DELAY.metric}.{self._worst_call(NONE, direction)}"
-        is_alone = len(self.found.results[NONE].runs) == 1
-        return best if is_alone or self.found.is_beyond_chance(named(best), metric) else None
+        has_more = power[best] > 1 / self.delay_ms(NONE, direction)
+        if has_more and self._differs(best, direction, _DELAY):
+            return best
+        # Where delays are alike, calls may still be better: their losses count, too.
+        return (
+            best
+            if self._mos(named(best), direction) > self._mos(NONE, direction) and self._differs(best, direction, _MOS)
+            else None
+        )
+
+    def _differs(self, part: float, direction: str, shown: Shown) -> bool:
+        """Return whether a part differs beyond chance from no shaper; of single runs nobody can say so."""
+        metric = f"{shown.metric}.{self._worst_call(NONE, direction)}"
+        return len(self.found.results[NONE].runs) == 1 or self.found.is_beyond_chance(named(part), metric)
+
+    def _mos(self, name: str, direction: str) -> float:
+        return self.found.mean(name, f"{_MOS.metric}.{self._worst_call(NONE, direction)}") or 0.0
 
     @property
     def knees(self) -> list[float]:
@@ -104,7 +120,8 @@ class Rates:
         way = self.way(direction).capitalize()
         if knee is None:
             return (
-                f"{way}, the line needs no shaper: 99 % of a call's packets take at most {alone_ms:.4g} ms without one."
+                f"{way}, no rate that was tried is better for calls than no shaper: 99 % of their packets take at most "
+                f"{alone_ms:.4g} ms without one."
             )
         rate = knee * self.line_mbps[DIRECTIONS.index(direction)]
         at = self.delay_ms(named(knee), direction)
@@ -114,6 +131,9 @@ class Rates:
         )
         faster = [named(part) for part in self.parts if part > knee]
         text += f", and {self.delay_ms(faster[0], direction):.4g} ms at {faster[0]}." if faster else "."
+        if not self._differs(knee, direction, _DELAY):
+            mos, alone = (self._mos(name, direction) for name in (named(knee), NONE))
+            text += f" Their MOS is {mos:.2f}, without a shaper {alone:.2f}."
         return text if knee > self.parts[0] else f"{text} Slower ones were not tried."
 
     def _curve(self, direction: str) -> "Curve":
@@ -154,8 +174,11 @@ class Rates:
         """Return what a reader must know."""
         runs = len(self.found.results[NONE].runs)
         knee = "* is the knee, the most power: rate over delay (Kleinrock 1979)."
-        notes = [f"{runs} run{'s' if runs > 1 else ''} each. {knee} ± is half of a 95 % interval."]
-        if _CAUTIOUS in self.parts:
+        alone = '"no shaper" has none in either direction.'
+        notes = [f"{runs} run{'s' if runs > 1 else ''} each. {knee} ± is half of a 95 % interval. {alone}"]
+        if self.scenario.get("change"):
+            notes.append("The rate of this line varies, and the knees are for this variation.")
+        elif _CAUTIOUS in self.parts:
             notes.append(
                 "Where the line's rate varies, or is only what the contract says, take the row of "
                 f"{named(_CAUTIOUS)}: a shaper that is faster than the line does nothing."
@@ -169,8 +192,8 @@ class Rates:
         framings = [self.scenario[link].get("framing") or {} for link in ("bottleneck", "reverse")]
         if any(framing.get("cells") == "atm" for framing in framings):
             notes.append(
-                "This line carries packets in cells (ATM). The shaper has to count them: with CAKE's keywords `atm` "
-                "and `overhead`, in SQM under link layer adaptation; else these rates are too fast."
+                "This line carries packets in cells (ATM). The shaper has to count them, as with CAKE's words that "
+                "`sojourn export` prints; else these rates are too fast."
             )
         return notes
 
@@ -184,7 +207,9 @@ class Rates:
         sources = {name: self.found.results[name].source for name in (NONE, at)}
         laboratory = link(f"{at} beside {NONE}", sources[NONE], sources[at]) if knees else []
         return Page(
-            title=f"Give the shaper {at} of the line's rate" if knees else "This line needs no shaper",
+            title=f"Give the shaper {at} of the line's rate"
+            if knees
+            else "No rate that was tried is better than no shaper",
             kicker=f"Shaper's rate of {self.found.results[NONE].name}",
             lead=[self.answer],
             pictures=[
@@ -256,9 +281,21 @@ def shaper_rates(
         raise input_error(message, key="access") from None
     variants |= {named(part): scenario.with_({GATEWAY: part}) for part in kept}
     shaped = variants[named(kept[0])].to_dict()
+    variants[NONE] = _with_own_queues(variants[NONE], shaped)
     found = compare(variants, runs=runs, purpose="calls", jobs=jobs, progress=progress)
     rates = (_mbps(shaped[link]["rate"]) / kept[0] for link in ("bottleneck", "reverse"))
     return Rates(kept, found, (next(rates), next(rates)))
+
+
+def _with_own_queues(alone: Scenario, shaped: Mapping[str, Any]) -> Scenario:
+    """Return a line without a shaper behind the queues of its modem and its ISP: what a file sets is the gateway's."""
+    resolved = alone.to_dict()
+    changed = {}
+    for hop in shaped.get("hop", []):
+        link = "bottleneck" if hop["direction"] == "forward" else "reverse"
+        if hop["name"] in _OWN and resolved[link]["queue"] != hop["queue"]:
+            changed[f"{link}.queue"] = hop["queue"]
+    return alone.with_(changed) if changed else alone
 
 
 def _mbps(rate: str) -> float:

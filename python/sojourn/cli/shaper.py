@@ -14,6 +14,8 @@ from sojourn.cli.targets import PAGE_HELP, check_file, command_line, split
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error
 
+_LEAST_PERCENT, _MOST_PERCENT = 5, 200
+
 
 @click.command(
     cls=ExampleCommand,
@@ -72,8 +74,10 @@ def shaper(  # noqa: PLR0913 (one for each option)
 
 def _parts(text: str) -> list[float]:
     try:
-        return [float(part.strip().removesuffix("%")) / 100 for part in split(text)]
+        percents = [float(part.strip().removesuffix("%")) for part in split(text)]
     except ValueError:
-        raise input_error(
-            f"--parts: found {text!r}; allowed: numbers in percent, such as 80,90,100", key="--parts", found=text
-        ) from None
+        percents = []
+    if not percents or not all(_LEAST_PERCENT <= percent <= _MOST_PERCENT for percent in percents):
+        allowed = f"numbers in percent, from {_LEAST_PERCENT} to {_MOST_PERCENT}, such as 80,90,100"
+        raise input_error(f"--parts: found {text!r}; allowed: {allowed}", key="--parts", found=text, allowed=allowed)
+    return [percent / 100 for percent in percents]
