@@ -74,7 +74,7 @@ def test_what_differs_from_the_kernel_by_a_preset_is_taken_as_the_kernel_has_it(
         (
             HOME,
             FQ_CODEL,
-            "bottleneck.framing: the Linux kernel cannot have a framing; allowed: none, or the queue cake",
+            "bottleneck.framing: a shaper of Linux cannot have PTM; allowed: Ethernet's or ATM's, or the queue cake",
         ),
     ],
 )
@@ -82,6 +82,28 @@ def test_what_a_router_cannot_have_is_refused_by_its_key(name: str, changes: dic
     with pytest.raises(InputError) as refused:
         found(name, changes)
     assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "stab"),
+    [
+        # Ethernet's header and FCS, 18 bytes, of which Linux counts 14; cells of PPPoA; no framing: IP packets alone.
+        ("cable-100-10-film", "stab overhead 4 linklayer ethernet mpu 64"),
+        ("adsl-16-1-film", "stab overhead -4 linklayer atm"),
+        ("fixed-4g-50-10-wifi", "stab overhead -14"),
+    ],
+)
+def test_a_shaper_counts_what_the_line_counts(line: str, stab: str) -> None:
+    lines = found(HOME, {"access.line": line, "access.gateway": 0.9} | FQ_CODEL).tc("eth1")
+    assert f"tc qdisc add dev eth1 root handle 1: {stab} htb default 1" in lines
+
+
+def test_cake_that_reckons_with_another_framing_is_said() -> None:
+    home = {"access.line": "adsl-16-1-film", "access.gateway": 0.9}
+    other = found(HOME, home | {"bottleneck.framing": "pppoe-llcsnap"}).remarks
+    said = "bottleneck.queue.link_layer: CAKE reckons with pppoa-vcmux, which is not what bottleneck.framing says"
+    assert said in other
+    assert not any("link_layer" in remark for remark in found(HOME, home).remarks)
 
 
 def test_sqm_takes_cake_alone() -> None:
@@ -112,7 +134,7 @@ def test_the_command_prints_and_changes_nothing(command: Command) -> None:
     done = command("export", HOME, "--as", "tc", "--device", "eth1")
     assert done.code == 0
     assert done.out.splitlines() == found(HOME).tc("eth1")
-    assert "note: memlimit" in done.err
+    assert "note: bottleneck.queue: memlimit" in done.err
 
 
 def test_the_guide_shows_what_is_printed() -> None:
@@ -131,6 +153,8 @@ def test_a_kernel_has_what_was_printed(tmp_path: Path) -> None:
     assert "bandwidth 45Mbit diffserv3 triple-isolate" in home
     assert home.count("rtt 100ms ptm overhead 22") == len(("up", "down"))
     assert "Egress Redirect to device ifb4veth0" in home
+    atm = found(HOME, {"access.line": "adsl-16-1-film", "access.gateway": 0.9} | FQ_CODEL)
+    assert on_kernel(atm.tc("veth0"), tmp_path / "atm").count("linklayer atm overhead -4") == len(("up", "down"))
     changes = {"bottleneck.queue": "fq_codel", "bottleneck.rate": "9 Mbit/s"}
     plain = on_kernel(found("first", changes).tc("veth0"), tmp_path / "plain")
     assert "qdisc fq_codel 10: dev veth0 parent 1:1 limit 500p flows 1024" in plain
@@ -147,7 +171,7 @@ def on_kernel(lines: list[str], folder: Path) -> str:
         + "".join(f"modprobe -d {folder} {module}\n" for module in MODULES)
         + "ip link add veth0 type dummy\nip link set veth0 up\n"
         + "\n".join(lines)
-        + "\ntc qdisc show\ntc class show dev veth0\ntc filter show dev veth0 parent ffff:\n"
+        + "\ntc -d qdisc show\ntc class show dev veth0\ntc filter show dev veth0 parent ffff:\n"
         + f"}} > {folder}/out 2>&1\nsync\necho o > /proc/sysrq-trigger\nsleep 5\n"
     )
     script.chmod(0o755)

@@ -28,6 +28,7 @@ from tests.lab_page import (
 
 import sojourn
 from sojourn import lab
+from sojourn.pages import laboratory
 from sojourn.pages.render import digest
 from sojourn.trial.laws import MIN_ALONE, MIN_JAIN
 
@@ -101,6 +102,18 @@ def test_the_page_judges_laws_by_the_bounds_of_the_command_line() -> None:
     text = (Path(__file__).parent.parent / "web" / "laws.js").read_text(encoding="utf-8")
     assert f"MIN_ALONE = {MIN_ALONE};" in text
     assert f"MIN_JAIN = {MIN_JAIN};" in text
+
+
+@needs_page
+def test_the_right_side_can_have_another_queue(command: Command, tmp_path: Path) -> None:
+    scenario = sojourn.Scenario.load("motivating-droptail")
+    right = scenario.with_({"bottleneck.queue": "codel"})
+    assert lab.fragment(scenario, "codel") == laboratory.fragment(scenario.source, right.source)
+    assert lab.fragment(scenario, "codel") != lab.fragment(scenario)
+    out = tmp_path / "lab.html"
+    assert "--queue needs a scenario" in command("lab", "--queue", "codel", "--export", str(out)).err
+    assert 'did you mean "codel"?' in command("lab", "first", "--queue", "codle", "--export", str(out)).err
+    assert not out.exists()
 
 
 @needs_page

@@ -12,6 +12,7 @@ from typing import Any
 from sojourn import InputError
 from sojourn.api import Scenario
 from sojourn.faults import input_error, shown
+from sojourn.registry import catalogue
 from sojourn.worlds.linux.plan import express, shaping
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
 
@@ -30,6 +31,8 @@ class Shaped:
     """Where it stands in the scenario."""
     facts: LinkFacts
     queue: Expressed
+    counting: str
+    """What tells a shaper of the link's framing."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,8 @@ def queues(scenario: Scenario) -> Queues:
     modem = next((hop["direction"] for hop in tables.get("hop", []) if hop["name"] == _MODEM), "forward")
     # A gateway that shapes has its modem on the way up.
     up, *down = reversed(found) if len(found) > 1 and modem == "reverse" else found
-    remarks += [remark for one in found for remark in one.queue.remarks]
+    remarks += [f"{one.link}.queue: {remark}" for one in found for remark in one.queue.remarks]
+    remarks += [remark for one in found for remark in _other_framing(tables[one.link], one.link)]
     return Queues(up, down[0] if down else None, tuple(dict.fromkeys(remarks)))
 
 
@@ -140,13 +144,29 @@ def _shaped(link: Mapping[str, Any], key: str) -> Shaped | list[Refusal]:
     if said.name == "drr":
         allowed = "what needs no class for each flow, which only a run knows, such as sfq or fq_codel"
         return [Refusal(f"{key}.queue.kind", "drr", allowed, who="a router")]
-    if "framing" in link and not shaping.shapes_itself(said):
-        return [Refusal(f"{key}.framing", "a framing", "none, or the queue cake with a bandwidth and a link_layer")]
-    return Shaped(key, facts, said)
+    framing = link.get("framing", {"overhead": 0, "mpu": 0, "cells": "none"})
+    counting = shaping.counting(framing["overhead"], framing["mpu"], framing["cells"])
+    if counting is None and not shaping.shapes_itself(said):
+        return [Refusal(f"{key}.framing", "PTM", "Ethernet's or ATM's, or the queue cake", who="a shaper of Linux")]
+    return Shaped(key, facts, said, counting or "")
+
+
+def _other_framing(link: Mapping[str, Any], key: str) -> list[str]:
+    """Return what to say where CAKE reckons with another framing than the link has."""
+    told = link["queue"].get("link_layer")
+    (framing,) = catalogue()["framings"]
+    known = {one["name"]: one["values"] for one in framing["presets"]}
+    if told is None or "framing" not in link or told not in known:
+        return []
+    own = {"overhead": 0, "mpu": 0, "cells": "none"} | known[told]
+    if all(str(own[part]) == str(link["framing"][part]) for part in own):
+        return []
+    return [f"{key}.queue.link_layer: CAKE reckons with {told}, which is not what {key}.framing says"]
 
 
 def _commands(device: str, way: Shaped) -> list[str]:
-    lines = shaping.bottleneck(device, shaping.How(exact_timers=False), way.queue, way.facts, [], far=True)
+    how = shaping.How(exact_timers=False)
+    lines = shaping.bottleneck(device, how, way.queue, way.facts, [], far=True, stab=way.counting)
     return [f"tc {line}" for line in lines]
 
 

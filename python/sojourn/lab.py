@@ -58,9 +58,12 @@ def _is_built() -> bool:
     return (files("sojourn") / "page" / "engine.wasm").is_file()
 
 
-def fragment(scenario: Scenario | None) -> str:
-    """Return what stands behind the page's address: the scenario on both sides; empty for none."""
-    return "" if scenario is None else laboratory.fragment(scenario.source, scenario.source)
+def fragment(scenario: Scenario | None, queue: str | None = None) -> str:
+    """Return what stands behind the page's address: the scenario, with another queue on the right; empty for none."""
+    if scenario is None:
+        return ""
+    right = scenario if queue is None else scenario.with_({"bottleneck.queue": queue})
+    return laboratory.fragment(scenario.source, right.source)
 
 
 def write_beside(page: Path) -> None:
@@ -70,12 +73,12 @@ def write_beside(page: Path) -> None:
             place.write_text(one_file(), encoding="utf-8")
 
 
-def one_file(scenario: Scenario | None = None) -> str:
+def one_file(scenario: Scenario | None = None, queue: str | None = None) -> str:
     """Return the page as one HTML file that needs no server; it opens with the scenario, if there is one."""
     parts = page()
     text, main, worker = (parts[name].decode() for name in ("index.html", "main.js", "worker.js"))
     engine = base64.b64encode(gzip.compress(parts["engine.wasm"], mtime=0)).decode()
-    begin = f"if (!location.hash) location.hash = {json.dumps(fragment(scenario))};\n" if scenario else ""
+    begin = f"if (!location.hash) location.hash = {json.dumps(fragment(scenario, queue))};\n" if scenario else ""
     script = f"\n{begin}{main}"
     inside = (
         f'<script type="application/gzip" id="engine-data">{engine}</script>\n'
@@ -142,10 +145,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(scenario: Scenario | None = None) -> Iterator[tuple[str, _Server]]:
+def serving(scenario: Scenario | None = None, queue: str | None = None) -> Iterator[tuple[str, _Server]]:
     """Open a port for the page; the address with the scenario, and the server that `serve_forever` starts."""
+    opened = fragment(scenario, queue)
     with _Server(page()) as server:
-        yield server.address + fragment(scenario), server
+        yield server.address + opened, server
 
 
 def open_browser(address: str) -> bool:

@@ -49,11 +49,12 @@ def bottleneck(
     *,
     far: bool,
     root: str | None = None,
+    stab: str = _AS_IP,
 ) -> list[str]:
     """Return the lines that give a device the link's rate and queue.
 
     `far` tells whether the device leads to the far addresses; `root` is the handle of what comes first there, where
-    that matters.
+    that matters; `stab` says what the shaper counts of a packet.
     """
     inner = " ".join([queue.name, *queue.words])
     if shapes_itself(queue):
@@ -63,10 +64,10 @@ def bottleneck(
     if queue.name == "htb":
         # One htb is the shaper and the discipline, whatever the shaper of others is.
         top, link_class = root or QUEUE_HANDLE, _class(device, root or QUEUE_HANDLE, how, link)
-        made = [f"qdisc add dev {device} root handle {top} {_AS_IP} htb default {classes.rest_of(queue)}"]
+        made = [f"qdisc add dev {device} root handle {top} {stab} htb default {classes.rest_of(queue)}"]
         return [*made, f"class add {link_class}", *classes.shaped(device, top, f"{top}1", queue)]
     top = root or "1:"
-    outer = f"qdisc add dev {device} root handle {top} {_AS_IP}"
+    outer = f"qdisc add dev {device} root handle {top} {stab}"
     if how.shaper == "tbf":
         made = [f"{outer} {_bucket(link)}"]
     else:
@@ -77,6 +78,21 @@ def bottleneck(
     if queue.name == "drr":
         return [*made, f"{place} drr", *_turns(device, queue, flows, far=far)]
     return [*made, f"{place} {inner}"]
+
+
+def counting(overhead_bytes: int, least_bytes: int, cells: str) -> str | None:
+    """Return what tells a shaper of a link's framing (tc-stab(8)), which it counts to 4 bytes; None where it cannot.
+
+    `cells` is "none", "atm" or "ptm".
+    """
+    if cells == "ptm":
+        return None
+    words = f"stab overhead {_AS_IP_BYTES + overhead_bytes}"
+    if cells == "atm":
+        words += " linklayer atm"
+    elif least_bytes:
+        words += " linklayer ethernet"
+    return f"{words} mpu {least_bytes}" if least_bytes else words
 
 
 def _bucket(link: LinkFacts) -> str:
