@@ -172,10 +172,20 @@ fn unknown_unit(shown: &str, text: &str, unit: &str, dimensions: &[&'static Dime
         let same = |(alias, _): &&(&str, &str)| alias.eq_ignore_ascii_case(unit);
         dimension.aliases.iter().find(same).map(|&(_, meant)| meant)
     };
-    let units = dimensions.iter().flat_map(|dimension| dimension.units).map(|&(name, _)| name);
-    let meant = dimensions.iter().find_map(alias).or_else(|| nearest(unit, units));
+    let mut units = dimensions.iter().flat_map(|dimension| dimension.units).map(|&(name, _)| name);
     let number = text.trim().strip_suffix(unit).unwrap_or("").trim();
-    Fault::near(format!("{shown}, whose unit is unknown"), meant.map(|meant| format!("{number} {meant}")))
+    let meant = match (in_bytes(unit), number.parse::<f64>()) {
+        // A byte has eight bits.
+        (Some(bits), Ok(bytes)) => units.find(|&name| name == bits).map(|name| format!("{} {name}", 8.0 * bytes)),
+        _ => dimensions.iter().find_map(alias).or_else(|| nearest(unit, units)).map(|name| format!("{number} {name}")),
+    };
+    Fault::near(format!("{shown}, whose unit is unknown"), meant)
+}
+
+/// The unit in bits for one in bytes: "Mbit/s" for "MB/s".
+fn in_bytes(unit: &str) -> Option<String> {
+    let prefix = unit.strip_suffix("B/s").or_else(|| unit.strip_suffix("Bps"))?;
+    Some(format!("{prefix}bit/s"))
 }
 
 /// Sign, digits, number and unit.
@@ -294,6 +304,15 @@ mod tests {
             ("inf s", "\"inf s\""),
         ] {
             assert_eq!(time(text), Err(found.to_owned()));
+        }
+    }
+
+    #[test]
+    fn bytes_a_second_are_suggested_in_bits() {
+        for (text, meant) in [("10 MB/s", "80 Mbit/s"), ("2.5 kBps", "20 kbit/s"), ("10 Mbps", "10 Mbit/s")] {
+            let node = Node { data: Data::Text(text.to_owned()), origin: Origin::Unknown };
+            let fault = read(&node, &[&RATE], false).unwrap_err();
+            assert_eq!(fault.nearest.as_deref(), Some(meant));
         }
     }
 
