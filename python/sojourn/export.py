@@ -18,7 +18,8 @@ from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
 
 _FULL_BYTES = 1500
 _KBIT = 1000
-_MODEM = "modem"
+MODEM = "modem"
+"""The link of the way up behind a gateway that shapes."""
 # The kernel takes 15; that for what comes in has four more.
 _DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,10}")
 
@@ -116,12 +117,15 @@ def queues(scenario: Scenario) -> Queues:
     if refusals:
         raise _refused(refusals)
     found = [one for one in said.values() if isinstance(one, Shaped)]
-    modem = next((hop["direction"] for hop in tables.get("hop", []) if hop["name"] == _MODEM), "forward")
-    # A gateway that shapes has its modem on the way up.
-    up, *down = reversed(found) if len(found) > 1 and modem == "reverse" else found
+    up, *down = reversed(found) if len(found) > 1 and way_up(tables) == "reverse" else found
     remarks += [f"{one.link}.queue: {remark}" for one in found for remark in one.queue.remarks]
     remarks += [remark for one in found for remark in _other_framing(tables[one.link], one.link)]
     return Queues(up, down[0] if down else None, tuple(dict.fromkeys(remarks)))
+
+
+def way_up(tables: Mapping[str, Any]) -> str:
+    """Return the direction that leads out of the home of a resolved scenario: that of its modem, else "forward"."""
+    return next((str(hop["direction"]) for hop in tables.get("hop", []) if hop["name"] == MODEM), "forward")
 
 
 def device_name(text: str) -> str:

@@ -9,6 +9,7 @@ from sojourn import InputError, purposes
 from sojourn.api import Scenario
 from sojourn.comparison import compare
 from sojourn.differences import Differences
+from sojourn.export import MODEM, way_up
 from sojourn.pages.laboratory import link
 from sojourn.pages.model import Page, Table
 from sojourn.pages.pictures import picture
@@ -24,7 +25,7 @@ GATEWAY = "access.gateway"
 PARTS = (0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 1.0, 1.025, 1.05)
 NONE = "no shaper"
 _CAUTIOUS = 0.9
-_OWN = ("modem", "isp")
+_OWN = (MODEM, "isp")
 """The links of a line beside a gateway that shapes."""
 DIRECTIONS = ("forward", "reverse")
 _DELAY = Shown("one-way delay p99 [ms]", "voip_delay_ms_p99")
@@ -54,9 +55,7 @@ class Rates:
 
     def way(self, direction: str) -> str:
         """Return "up" or "down"."""
-        hops = self.found.results[named(self.parts[0])].scenario["hop"]
-        up = next((one.get("direction", "forward") for one in hops if one["name"] == "modem"), "forward")
-        return "up" if direction == up else "down"
+        return "up" if direction == way_up(self.found.results[named(self.parts[0])].scenario) else "down"
 
     @property
     def judged(self) -> list[str]:
@@ -76,22 +75,17 @@ class Rates:
     def knee(self, direction: str) -> float | None:
         """Return the part of the rate with the largest power, rate over delay; None where no shaper is as good.
 
-        Better is a shorter delay of calls, or a better quality.
+        With it calls have a shorter delay and more power than without a shaper, or a better quality, beyond chance.
 
         Power and its knee: Kleinrock, Power and deterministic rules of thumb for probabilistic problems in computer
         communications, ICC 1979. The delay is that of `delay_ms`; no more than the line's rate passes.
         """
         power = {part: min(part, 1.0) / self.delay_ms(named(part), direction) for part in self.parts}
         best = max(self.parts, key=lambda part: power[part])
-        has_more = power[best] > 1 / self.delay_ms(NONE, direction)
-        if has_more and self._differs(best, direction, _DELAY):
-            return best
-        # Where delays are alike, calls may still be better: their losses count, too.
-        return (
-            best
-            if self._mos(named(best), direction) > self._mos(NONE, direction) and self._differs(best, direction, _MOS)
-            else None
-        )
+        is_quicker = power[best] > 1 / self.delay_ms(NONE, direction) and self._differs(best, direction, _DELAY)
+        # Where delays are alike, losses may still part calls.
+        is_clearer = self._mos(named(best), direction) > self._mos(NONE, direction)
+        return best if is_quicker or (is_clearer and self._differs(best, direction, _MOS)) else None
 
     def _differs(self, part: float, direction: str, shown: Shown) -> bool:
         """Return whether a part differs beyond chance from no shaper; of single runs nobody can say so."""
