@@ -211,6 +211,20 @@ def load(
     "dotted.key=value". Where a `root` is given, only files in it are read.
     """
 
+def shell(
+    scenario: Scenario,
+    seed: int,
+    at_receiver: bool,
+    devices: tuple[int, int],
+    keep: tuple[float | None, bool, bool, bool, bool],
+    look: Callable[[int, int, int], bool],
+) -> tuple[Run, str]:
+    """Carry packets between two TUN devices, the program's first, through the scenario's path until `look` says no.
+
+    `look` is told the packets in, out and lost so far, some times a second. The run, and what came of the packets and of
+    the clock as JSON. Raises OSError where a device fails.
+    """
+
 def load_json(text: str, base_dir: str | None = None, overrides: list[str] = ..., root: str | None = None) -> Scenario:
     """Read a scenario from JSON text that holds the same tables as the TOML file."""
 

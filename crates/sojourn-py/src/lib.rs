@@ -13,6 +13,8 @@ mod run;
 mod scenario;
 mod senders;
 #[cfg(target_os = "linux")]
+mod shell;
+#[cfg(target_os = "linux")]
 mod wire;
 
 use errors::{InputError, Interrupted, PluginError, WireError};
@@ -79,5 +81,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::load_ready, module)?)?;
     #[cfg(target_os = "linux")]
     module.add_function(wrap_pyfunction!(wire::wire, module)?)?;
+    #[cfg(target_os = "linux")]
+    module.add_function(wrap_pyfunction!(shell::shell, module)?)?;
     Ok(())
 }

@@ -154,12 +154,10 @@ impl Scenario {
         py: Python<'_>,
         seeds: Vec<u64>,
         jobs: usize,
-        keep: (Option<f64>, bool, bool, bool, bool),
+        keep: Keep,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Run>> {
-        let (bin_s, packets, probes, transfers, delays) = keep;
-        let bin = bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_nanos(1)));
-        let wanted = Wanted { bin, packets, probes, transfers, delays };
+        let wanted = wanted(keep);
         let monitor = Monitor::default();
         let runs = seeds.len();
         let (scenario, progress) = (&*self.inner, progress.as_ref());
@@ -216,7 +214,17 @@ impl Scenario {
     }
 }
 
-fn stopped(why: Stopped) -> PyErr {
+/// Width of the bins of series in seconds, and whether packets, probes, transfers and delays are kept.
+pub type Keep = (Option<f64>, bool, bool, bool, bool);
+
+/// What is kept of a run.
+pub fn wanted((bin_s, packets, probes, transfers, delays): Keep) -> Wanted {
+    let bin = bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_nanos(1)));
+    Wanted { bin, packets, probes, transfers, delays }
+}
+
+/// The exception for runs that leave nothing.
+pub fn stopped(why: Stopped) -> PyErr {
     match why {
         Stopped::Asked => Interrupted::new_err("the runs were stopped"),
         Stopped::Failed(failure) => PluginError::new_err(failure.to_string()),

@@ -136,6 +136,7 @@ fn traffic(group: &Fields, scenario: &Fields) -> Traffic {
         "messages" => Traffic::Messages(table(fields)),
         "padding" => Traffic::Padding(Padding::Steady(table(fields))),
         "adaptive-padding" => Traffic::Padding(Padding::Adaptive(table(fields))),
+        "program" => Traffic::Program(table(fields)),
         other => match crate::outside::custom(fields) {
             Some(custom) => Traffic::Custom(custom),
             None => unreachable!("no traffic is called {other}"),

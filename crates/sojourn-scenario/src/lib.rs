@@ -68,7 +68,7 @@ pub use reference::reference_pages;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
 pub use traffic::{
-    AdaptivePadding, AfterOff, Bulk, Cbr, Codec, Echo, Messages, OnOff, Padding, Ping, Reach, Sizes, SteadyPadding,
-    Times, Traffic, Train, Transfers, Video, Voip, Web, add_traffic,
+    AdaptivePadding, AfterOff, Bulk, Cbr, Codec, Echo, Messages, OnOff, Padding, Ping, Program, Reach, Sizes,
+    SteadyPadding, Times, Traffic, Train, Transfers, Video, Voip, Web, add_traffic,
 };
 pub use types::{Change, GroupChange, LinkChange, Scenario, Station};

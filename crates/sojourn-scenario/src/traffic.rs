@@ -9,8 +9,8 @@ mod voip;
 pub use connections::{AfterOff, Bulk, Messages, OnOff, Times, Transfers, Video, Web};
 pub(crate) use connections::{Arrivals, INTERVAL};
 use connections::{BULK, MESSAGES, ON_OFF, TRANSFERS, VIDEO, WEB};
-use datagrams::{CBR, PING, TRAIN};
-pub use datagrams::{Cbr, Ping, Train};
+use datagrams::{CBR, PING, PROGRAM, TRAIN};
+pub use datagrams::{Cbr, Ping, Program, Train};
 use padding::{ADAPTIVE_PADDING, PADDING};
 pub use padding::{AdaptivePadding, Padding, Reach, SteadyPadding};
 pub use sizes::Sizes;
@@ -27,7 +27,7 @@ use sojourn_core::registry::Descriptor;
 use sojourn_queue::Ecn;
 
 /// Kinds of traffic that do not respond to congestion, and so have no control.
-pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "ping", "train", "voip", "padding", "adaptive-padding"];
+pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "ping", "train", "voip", "padding", "adaptive-padding", "program"];
 
 pub(crate) static TRAFFIC: Select = Select {
     kinds: &[
@@ -43,6 +43,7 @@ pub(crate) static TRAFFIC: Select = Select {
         &MESSAGES,
         &PADDING,
         &ADAPTIVE_PADDING,
+        &PROGRAM,
     ],
     added: outside::SECTIONS,
     short: None,
@@ -94,6 +95,8 @@ pub enum Traffic {
     Messages(Messages),
     /// Small datagrams that shorten a queue limited in packets.
     Padding(Padding),
+    /// Packets of a program, which come from outside.
+    Program(Program),
     /// A kind from outside, over connections of the flow's transport.
     Custom(CustomTraffic),
 }
@@ -114,6 +117,7 @@ impl Traffic {
             Traffic::Messages(messages) => messages.fields(),
             Traffic::Padding(Padding::Steady(steady)) => steady.fields(),
             Traffic::Padding(Padding::Adaptive(adaptive)) => adaptive.fields(),
+            Traffic::Program(program) => program.fields(),
             Traffic::Custom(params) => outside::fields(params),
         }
     }
@@ -132,6 +136,7 @@ impl Traffic {
             | Traffic::Transfers(_)
             | Traffic::Web(_)
             | Traffic::Messages(_)
+            | Traffic::Program(_)
             | Traffic::Custom(_) => return None,
         })
     }
@@ -158,6 +163,7 @@ impl Traffic {
             | Traffic::Voip(_)
             | Traffic::Video(_)
             | Traffic::Messages(_)
+            | Traffic::Program(_)
             | Traffic::Padding(_) => 1,
         }
     }

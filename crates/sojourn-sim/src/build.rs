@@ -311,7 +311,7 @@ impl Builder<'_> {
                 ecn: codepoint(group, options, &endpoints),
                 flags: match &endpoints {
                     Endpoints::Transport(sender, _) => sender.data_flags(),
-                    Endpoints::Datagrams(_) | Endpoints::Padding(_) => EcnFlags::NONE,
+                    Endpoints::Datagrams(_) | Endpoints::Padding(_) | Endpoints::Outside(_) => EcnFlags::NONE,
                 },
                 header_bytes: header_bytes(group, options),
                 application: application.take(),
@@ -424,6 +424,7 @@ impl Builder<'_> {
                 let trains = Spacing::Trains(Trains::new(train));
                 return Endpoints::Datagrams(Datagrams::new(trains, train.packet_bytes));
             }
+            Traffic::Program(_) => return Endpoints::Outside(Box::default()),
             Traffic::Padding(padding) => return Endpoints::Padding(Box::new(Padding::new(padding))),
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
@@ -448,13 +449,13 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     let host = |hosts: Option<u32>| Host::new(first + index % hosts.unwrap_or(group.flows));
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
-        Endpoints::Datagrams(_) | Endpoints::Padding(_) => Protocol::Udp,
+        Endpoints::Datagrams(_) | Endpoints::Padding(_) | Endpoints::Outside(_) => Protocol::Udp,
     };
     FlowKey {
         source: host(group.hosts),
         destination: host(group.receiver_hosts),
         source_port: 40_000u16.wrapping_add((index / group.hosts.unwrap_or(group.flows)) as u16),
-        destination_port: FIRST_PORT,
+        destination_port: if matches!(endpoints, Endpoints::Outside(_)) { 0 } else { FIRST_PORT },
         protocol,
     }
 }
@@ -471,7 +472,7 @@ fn codepoint(group: &Group, options: &Options, endpoints: &Endpoints) -> Ecn {
             (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
             (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
-        Endpoints::Transport(..) | Endpoints::Padding(_) => Ecn::NotEct,
+        Endpoints::Transport(..) | Endpoints::Padding(_) | Endpoints::Outside(_) => Ecn::NotEct,
         Endpoints::Datagrams(_) => group.traffic.datagram_ecn(),
     }
 }
@@ -486,7 +487,7 @@ pub fn header_bytes(group: &Group, options: &Options) -> u32 {
             DATAGRAM_HEADER_BYTES.min(*packet_bytes)
         }
         Traffic::Voip(_) => Voip::HEADER_BYTES,
-        Traffic::Ping { .. } | Traffic::Padding(_) => DATAGRAM_HEADER_BYTES,
+        Traffic::Ping { .. } | Traffic::Padding(_) | Traffic::Program(_) => DATAGRAM_HEADER_BYTES,
         Traffic::Bulk { .. }
         | Traffic::OnOff { .. }
         | Traffic::Video(_)

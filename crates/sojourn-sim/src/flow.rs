@@ -8,6 +8,7 @@ pub use counts::{Counts, is_data};
 
 use crate::Packet;
 use crate::duplex::Duplex;
+use crate::outside::Outside;
 use crate::times::Coarse;
 use sojourn_core::{Optional, Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
@@ -118,6 +119,8 @@ pub enum Endpoints {
     Datagrams(Datagrams),
     /// Padding.
     Padding(Box<Padding>),
+    /// Programs outside the simulation.
+    Outside(Box<Outside>),
 }
 
 /// Who listens to datagrams.
@@ -226,6 +229,9 @@ impl Flow {
         if let Some(duplex) = &mut self.duplex {
             duplex.take(packet);
         }
+        if let Endpoints::Outside(outside) = &mut self.endpoints {
+            outside.on_drop(packet);
+        }
     }
 
     /// A packet of `bytes` that carries `body`, addressed from sender to receiver.
@@ -325,7 +331,7 @@ impl Flow {
     pub fn in_order_bytes(&self) -> u64 {
         match &self.endpoints {
             Endpoints::Transport(sender, receiver) => sender.bytes_below(receiver.next()),
-            Endpoints::Datagrams(_) | Endpoints::Padding(_) => 0,
+            Endpoints::Datagrams(_) | Endpoints::Padding(_) | Endpoints::Outside(_) => 0,
         }
     }
 
@@ -334,7 +340,7 @@ impl Flow {
     pub fn is_spent(&mut self, now: Time) -> bool {
         match &mut self.endpoints {
             Endpoints::Transport(sender, _) => sender.is_spent(now),
-            Endpoints::Datagrams(_) | Endpoints::Padding(_) => false,
+            Endpoints::Datagrams(_) | Endpoints::Padding(_) | Endpoints::Outside(_) => false,
         }
     }
 
@@ -415,7 +421,7 @@ impl Flow {
     pub fn deadline_of_sender(&self, now: Time) -> Time {
         match &self.endpoints {
             Endpoints::Transport(sender, _) => sender.deadline(now),
-            Endpoints::Datagrams(_) | Endpoints::Padding(_) => Time::NEVER,
+            Endpoints::Datagrams(_) | Endpoints::Padding(_) | Endpoints::Outside(_) => Time::NEVER,
         }
     }
 
@@ -426,6 +432,7 @@ impl Flow {
             Endpoints::Transport(_, receiver) => receiver.deadline(),
             Endpoints::Datagrams(datagrams) => datagrams.next(),
             Endpoints::Padding(padding) => padding.next(),
+            Endpoints::Outside(_) => Time::NEVER,
         };
         let application = self.application.as_ref().map_or(Time::NEVER, |application| application.next);
         let request =

@@ -26,6 +26,7 @@ mod network;
 mod noise;
 mod opportunities;
 mod outcome;
+mod outside;
 mod packets;
 mod phases;
 mod record;
@@ -40,6 +41,7 @@ mod world;
 
 pub use network::{BOTTLENECK, named_links};
 pub use outcome::{Monitor, Outcome, Stopped};
+pub use outside::{Departure, OutsidePacket};
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::TrainRecord;
 pub use record::{
@@ -52,6 +54,7 @@ pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Serie
 pub use session::Session;
 pub use sojourn_traffic::Completed;
 pub use summary::capacity_bytes;
+pub use times::Times;
 pub use wanted::Wanted;
 pub use world::TransferRow;
 

@@ -179,7 +179,7 @@ impl Recorder {
                     padding.rate().into_iter().for_each(|rate| add("padding_packets_per_second", rate));
                     continue;
                 }
-                Endpoints::Datagrams(_) => continue,
+                Endpoints::Datagrams(_) | Endpoints::Outside(_) => continue,
             };
             // Every control has these; its window is in the series of flows.
             let threshold = sender.control().slow_start_threshold();

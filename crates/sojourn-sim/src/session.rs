@@ -3,15 +3,17 @@
 use crate::build::build;
 use crate::changes::{apply, time_of};
 use crate::clock::Stopwatch;
+use crate::flow::Endpoints;
 use crate::network::BOTTLENECK;
 use crate::outcome::{Monitor, Outcome, Stopped};
+use crate::outside::{Departure, OutsidePacket};
 use crate::packets::PacketLog;
 use crate::series::{Recorder, Series};
 use crate::summary::record;
 use crate::wanted::Wanted;
 use crate::world::World;
 use sojourn_core::{Time, plugin};
-use sojourn_scenario::Scenario;
+use sojourn_scenario::{Direction, Program, Scenario, Traffic};
 use std::borrow::Borrow;
 
 /// Events between two looks at the monitor: a few milliseconds of work.
@@ -28,6 +30,13 @@ pub struct Session<S> {
     /// Changes made so far.
     changed: usize,
     stopwatch: Stopwatch,
+}
+
+impl Session<Scenario> {
+    /// The run ends now, whatever its scenario says.
+    pub fn end_now(&mut self) {
+        self.scenario.keys.duration = self.world.now.since(Time::ZERO);
+    }
 }
 
 impl<S: Borrow<Scenario>> Session<S> {
@@ -90,6 +99,36 @@ impl<S: Borrow<Scenario>> Session<S> {
             packets: self.take_packets(),
             transfers: self.world.transfers.take(),
         })
+    }
+
+    /// The flows that carry packets of programs: the number of each, the way it travels and what it asks of its packets.
+    pub fn outside(&self) -> Vec<(usize, Direction, Program)> {
+        let groups = &self.scenario().groups;
+        let flows = self.world.flows.iter().enumerate();
+        let program = |(number, flow): (usize, &crate::flow::Flow)| match &groups[flow.group as usize].traffic {
+            Traffic::Program(program) => Some((number, flow.direction, program.clone())),
+            _ => None,
+        };
+        flows.filter_map(program).collect()
+    }
+
+    /// A packet from outside enters the network now, as one of flow `flow` among those of [`outside`](Session::outside).
+    pub fn enter(&mut self, flow: usize, packet: &OutsidePacket) {
+        self.world.enter_from_outside(flow, packet);
+    }
+
+    /// What has become of the packets of flow `flow` since this was asked before, in order, added to `all`.
+    pub fn take_departures(&mut self, flow: usize, all: &mut Vec<Departure>) {
+        if let Endpoints::Outside(outside) = &mut self.world.flows[flow].endpoints {
+            outside.take(all);
+        }
+    }
+
+    /// When something happens next of itself.
+    pub fn next_event(&mut self) -> Time {
+        let bin_end = self.world.recorder.as_ref().map_or(Time::NEVER, Recorder::bin_end);
+        let change_at = time_of(self.scenario.borrow(), self.changed);
+        self.world.agenda.next().0.min(bin_end).min(change_at).min(self.phase_at())
     }
 
     /// The rows of packets, where they were wanted.

@@ -305,7 +305,7 @@ fn train_record(flows: &[Flow], time: &Times) -> Option<TrainRecord> {
 fn padding_record(flows: &[Flow], sent: u64, measured: Span) -> Option<PaddingRecord> {
     let rests = flows.iter().map(|flow| match &flow.endpoints {
         Endpoints::Padding(padding) => Some(padding.rests()),
-        Endpoints::Transport(..) | Endpoints::Datagrams(_) => None,
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) | Endpoints::Outside(_) => None,
     });
     Some(PaddingRecord { packets_per_second: sent as f64 / measured.as_secs_f64(), rests: rests.sum::<Option<u64>>()? })
 }

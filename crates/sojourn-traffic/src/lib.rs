@@ -194,7 +194,7 @@ pub struct Surroundings {
 fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Stream) -> AnyActivity {
     match traffic {
         Traffic::Bulk(bulk) => AnyActivity::Bulk(Bulk::new(bulk.size_bytes)),
-        Traffic::Cbr { .. } | Traffic::Ping { .. } | Traffic::Train(_) | Traffic::Padding(_) => {
+        Traffic::Cbr(_) | Traffic::Ping(_) | Traffic::Train(_) | Traffic::Padding(_) | Traffic::Program(_) => {
             AnyActivity::Bulk(Bulk::new(None))
         }
         Traffic::OnOff(spec) => {

@@ -30,5 +30,7 @@ pub use clock::now;
 pub use error::{Fault, WireError};
 pub use log::PacketLog;
 pub use plan::{BudgetPlan, CaptureDirection, CapturePlan, FlowPlan, Kind, PingPlan, Plan, Role};
+pub use poll::{Interest, can_read};
 pub use report::{CaptureReport, FlowReport, PingReport, Report};
+pub use sys::{duplicate, readable, wait, wake_on_time};
 pub use wire::run;

@@ -3,10 +3,10 @@
 //! `as _` stands where glibc and musl have lengths and flags of different types.
 
 use sojourn_core::Span;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{Error, Result};
 use std::mem::{MaybeUninit, size_of};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -89,6 +89,27 @@ pub fn wait(set: &mut [Interest], patience: Span) -> Result<bool> {
     let count =
         unsafe { libc::ppoll(set.as_mut_ptr(), set.len() as libc::nfds_t, &raw const timeout, std::ptr::null()) };
     if count < 0 { Err(Error::last_os_error()) } else { Ok(count > 0) }
+}
+
+/// `fd` as something to wait for until it can be read.
+pub fn readable(fd: &impl AsRawFd) -> Interest {
+    Interest { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
+}
+
+/// A file of one's own for what `fd` is open for; without waiting in any of its calls.
+pub fn duplicate(fd: RawFd) -> Result<File> {
+    // SAFETY: plain numbers; the kernel checks `fd`.
+    let own = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
+    if own < 0 {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it for this call alone.
+    let file = unsafe { File::from_raw_fd(own) };
+    // SAFETY: plain numbers.
+    if unsafe { libc::fcntl(own, libc::F_SETFL, libc::O_NONBLOCK) } < 0 {
+        return Err(Error::last_os_error());
+    }
+    Ok(file)
 }
 
 /// The first eight bytes of `file` as a number that all processes share which map it. It stays mapped until the process

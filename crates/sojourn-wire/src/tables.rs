@@ -123,6 +123,7 @@ fn datagram_rate(traffic: &Traffic) -> f64 {
         | Traffic::Web(_)
         | Traffic::Messages(_)
         | Traffic::Padding(Padding::Adaptive(_))
+        | Traffic::Program(_)
         | Traffic::Custom(_) => {
             return 0.0;
         }

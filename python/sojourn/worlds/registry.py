@@ -24,6 +24,7 @@ _OWN = {
     "fluid": "sojourn.worlds.fluid:WORLD",
     "linux": "sojourn.worlds.linux:WORLD",
     "hosts": "sojourn.worlds.hosts:WORLD",
+    "shell": "sojourn.worlds.shell:WORLD",
 }
 OWN = tuple(_OWN)
 """Names of the worlds that come with Sojourn."""

@@ -145,7 +145,10 @@ fn times(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<
 }
 
 fn direction(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    if group.choice("direction") == Some("reverse") && scenario.slot("reverse").is_none() && !has_air(scenario) {
+    // What a program gets may come without a limit, as acknowledgements do.
+    let is_program = group.table("traffic").is_some_and(|traffic| traffic.section.name == "program");
+    let is_limited = scenario.slot("reverse").is_some() || has_air(scenario) || is_program;
+    if group.choice("direction") == Some("reverse") && !is_limited {
         let found = Fault::new("\"reverse\" without a section [reverse]");
         let allowed = "forward, or reverse with a [reverse] link that limits it";
         reporter.error(group.origin_of("direction"), &join(path, "direction"), found, allowed);

@@ -1,4 +1,4 @@
-//! Traffic that sends whatever happens to its packets: at a constant rate, as pings, in trains.
+//! Traffic that sends whatever happens to its packets: at a constant rate, as pings, in trains; and packets from outside.
 
 use crate::declare::{Declared, Held, bytes, integer, rate, span, table, word_of};
 use crate::fields::Item;
@@ -49,6 +49,15 @@ table! {
         every: Span = span(Span::from_millis(1)..=LONGEST).or("200 ms", "100 ms"),
         /// size of a packet on the wire, both ways; the default is that of the command ping
         packet_bytes as "packet": u32 = bytes(40..=65_535).or("84 B", "64 B"),
+    }
+}
+
+table! {
+    /// packets of a program that runs behind the scenario's path in real time (`sojourn shell`), of either direction as
+    /// its group says; its congestion control is its own. Other worlds than `shell` do not run it
+    pub struct Program = PROGRAM, "program" => {
+        /// the port, at either end, of the packets that are counted here
+        port: Option<u32> = integer(1..=65_535).unless("all that no other group's port names", "5201"),
     }
 }
 

@@ -76,6 +76,7 @@ impl World {
             },
             Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
             Endpoints::Padding(padding) => padding.perform(action, now),
+            Endpoints::Outside(_) => {}
         }
         lead
     }
@@ -91,6 +92,7 @@ impl World {
                 Endpoints::Transport(sender, _) => sender.stop_supply(),
                 Endpoints::Datagrams(datagrams) => datagrams.perform(Action::Pause, now),
                 Endpoints::Padding(padding) => padding.perform(Action::Pause, now),
+                Endpoints::Outside(_) => {}
             }
         }
     }

@@ -4,8 +4,9 @@ use super::World;
 use super::duplex;
 use crate::Packet;
 use crate::flow::{Endpoints, Flow, Outgoing};
+use crate::outside::OutsidePacket;
 use sojourn_core::{Span, Time};
-use sojourn_queue::Ecn;
+use sojourn_queue::{Ecn, FlowKey};
 use sojourn_transport::{Ability, Arrival, EcnFlags, Segment, SegmentKind, Transmit};
 
 impl World {
@@ -20,7 +21,7 @@ impl World {
             log.add_received(packet, self.now);
         }
         if flow.is_past(packet) {
-            return self.forget_first(line);
+            return self.deliver_past(line);
         }
         // Read where they lie.
         match packet.body.kind {
@@ -37,6 +38,40 @@ impl World {
             _ => {
                 let packet = self.leave_line(line);
                 self.deliver_other(index, &packet);
+            }
+        }
+    }
+
+    /// A packet that no connection of the simulation waits for: it belongs to an earlier one, or to a program outside.
+    #[inline(never)]
+    fn deliver_past(&mut self, line: usize) {
+        let packet = self.leave_line(line);
+        let flow = &mut self.flows[packet.flow as usize];
+        if let Endpoints::Outside(outside) = &mut flow.endpoints {
+            flow.counts.on_delay(self.now.since(packet.body.stamp));
+            flow.counts.delivered_bytes += u64::from(outside.on_arrival(&packet, self.now));
+        }
+    }
+
+    /// A packet of a program enters the network: one of the flow `index`, whose group says which way it travels.
+    pub fn enter_from_outside(&mut self, index: usize, given: &OutsidePacket) {
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let Endpoints::Outside(outside) = &mut flow.endpoints else { unreachable!("programs have flows of their own") };
+        outside.enter(given);
+        let OutsidePacket { token, bytes, key, ecn, dscp, .. } = *given;
+        let next = Outgoing::new(SegmentKind::Datagram, token, bytes - flow.header_bytes);
+        // No flow from outside has port 0, and so no packet is taken for one of a connection of the simulation.
+        let key = FlowKey { destination_port: key.destination_port.max(1), ..key };
+        let packet = Packet { key, ecn, dscp, ..flow.packet_out(index as u32, next, now) };
+        if let Some(log) = &mut self.ends {
+            log.add_sent(&packet, now);
+        }
+        match flow.access.get() {
+            Some(line) => self.enter_host(index, line as usize, packet),
+            None => {
+                let (entrance, line) = flow.way_in(flow.direction);
+                self.enter(entrance, line, &packet);
             }
         }
     }
@@ -342,5 +377,6 @@ fn next_datagram(flow: &mut Flow, now: Time) -> Option<Outgoing> {
             let (kind, number) = padding.due(now)?;
             Some(Outgoing::new(kind, number, padding.packet_bytes() - flow.header_bytes))
         }
+        Endpoints::Outside(_) => None,
     }
 }

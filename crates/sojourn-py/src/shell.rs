@@ -1,0 +1,60 @@
+//! `sojourn._native.shell`.
+
+use crate::errors;
+use crate::run::Run;
+use crate::scenario::{Keep, Scenario, stopped, wanted};
+use pyo3::prelude::*;
+use sojourn_shell::{Failure, Side, Timing, run};
+use sojourn_sim::{Monitor, Session};
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+/// Runs until the scenario's end, or until `look` says no.
+#[pyfunction]
+pub fn shell(
+    py: Python<'_>,
+    scenario: &Scenario,
+    seed: u64,
+    at_receiver: bool,
+    devices: (RawFd, RawFd),
+    keep: Keep,
+    look: Py<PyAny>,
+) -> PyResult<(Run, String)> {
+    let ends = [sojourn_wire::duplicate(devices.0)?, sojourn_wire::duplicate(devices.1)?];
+    let side = if at_receiver { Side::Receiver } else { Side::Sender };
+    let resolved = scenario.resolved().clone();
+    let mut session = Session::new(resolved, seed, &wanted(keep));
+    let mut raised = None;
+    let timing = py
+        .detach(|| {
+            run(&mut session, side, &ends, &mut |timing| {
+                Python::attach(|py| goes_on(py, &look, timing)).unwrap_or_else(|error| {
+                    raised = Some(error);
+                    false
+                })
+            })
+        })
+        .map_err(failed)?;
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    session.end_now();
+    let ended = Arc::new(session.scenario().clone());
+    let outcome = session.finish(&Monitor::default()).map_err(stopped)?;
+    Ok((Run::new(ended, outcome), serde_json::to_string(&timing).map_err(errors::defect)?))
+}
+
+fn goes_on(py: Python<'_>, look: &Py<PyAny>, timing: &Timing) -> PyResult<bool> {
+    py.check_signals()?;
+    look.call1(py, (timing.packets_in, timing.packets_out, timing.lost))?.extract(py)
+}
+
+fn failed(failure: Failure) -> PyErr {
+    match failure {
+        Failure::Stopped(why) => stopped(why),
+        Failure::NoGroup(direction) => {
+            errors::defect(format!("no group takes the packets of a program that travel {direction:?}"))
+        }
+        Failure::Device(error) => error.into(),
+    }
+}

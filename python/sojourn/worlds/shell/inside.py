@@ -1,0 +1,158 @@
+"""What runs inside the namespaces: makes both devices, starts the others' program, then the reader's.
+
+It is started as process 1 of a process namespace, so that everything in it ends when it does, and ends when the socket to
+the process that asked for it is closed, however that ended.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+PROGRAM, OTHERS = "sojourn0", "sojourn1"
+"""Names of the devices, each in a namespace of its own."""
+ADDRESSES = {PROGRAM: ("10.77.0.2", "fd77::2"), OTHERS: ("10.77.0.1", "fd77::1")}
+"""IPv4 and IPv6 addresses at both ends."""
+MTU_BYTES = 1500
+# The simulated queue is the one that counts; the kernel's own before the device must not drop.
+_DEVICE_PACKETS = 10_000
+_LISTENS_S = 5.0
+_LOOK_S = 0.02
+_ENDS_S = 2.0
+
+# include/uapi/linux/if_tun.h, include/uapi/linux/sched.h
+_TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+_CLONE_NEWNET = 0x40000000
+# include/net/tcp_states.h, as /proc/net/tcp has it
+_LISTEN, _STATE = "0A", 3
+
+
+def main() -> None:
+    """Do what the command line asks: the number of a socket, the reader's command, the others' command."""
+    asker = socket.socket(fileno=int(sys.argv[1]))
+    command, server, to_errors = json.loads(sys.argv[2])
+    # A key at the terminal that ends the program ends the program alone.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        own = _device(PROGRAM)
+        with _other_network():
+            other = _device(OTHERS)
+            socket.send_fds(asker, [b"{}\n"], [own, other])
+            os.close(own)
+            os.close(other)
+            if not _goes_on(asker):
+                return
+            serving = _started(server) if server else None
+        # Results go to where the asker's do, and what the program says beside them.
+        program = subprocess.Popen(command, stdout=sys.stderr if to_errors else None)
+        status = _watch(asker, program, serving)
+    except (OSError, subprocess.CalledProcessError) as error:
+        _say(asker, error=str(error))
+        return
+    _say(asker, status=status)
+
+
+def _say(asker: socket.socket, **what: object) -> None:
+    asker.sendall(json.dumps(what).encode() + b"\n")
+
+
+def _goes_on(asker: socket.socket) -> bool:
+    """Wait until the devices are served; False where whoever asked has gone."""
+    return bool(asker.recv(1))
+
+
+@contextmanager
+def _other_network() -> Iterator[None]:
+    """Make a network namespace, and be in it meanwhile."""
+    library = ctypes.CDLL(None, use_errno=True)
+
+    def call(name: str, *arguments: int) -> None:
+        if getattr(library, name)(*arguments) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"{name}: {os.strerror(number)}")
+
+    # Of the thread, as the namespace is: this process has one.
+    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    call("unshare", _CLONE_NEWNET)
+    try:
+        yield
+    finally:
+        call("setns", before, _CLONE_NEWNET)
+        os.close(before)
+
+
+def _device(name: str) -> int:
+    """Make the device in the present network, through which everything goes; its file."""
+    own, other = (ADDRESSES[one] for one in (name, OTHERS if name == PROGRAM else PROGRAM))
+    file = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
+    fcntl.ioctl(file, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI))
+    lines = [
+        "link set lo up",
+        f"address add {own[0]} peer {other[0]} dev {name}",
+        f"-6 address add {own[1]} peer {other[1]} dev {name} nodad",
+        f"link set {name} mtu {MTU_BYTES} txqueuelen {_DEVICE_PACKETS} up",
+        f"route add default dev {name}",
+        f"-6 route add default dev {name}",
+    ]
+    for line in lines:
+        subprocess.run(["ip", *line.split()], check=True, capture_output=True, text=True)
+    return file
+
+
+def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a program in the present network, and wait until it listens."""
+    before = _listening()
+    said = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the program)
+    serving = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    deadline = time.monotonic() + _LISTENS_S
+    while _listening() <= before and serving.poll() is None and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+    if serving.poll():
+        said.seek(0)
+        raise OSError(f"the server {command[0]} ended with {serving.returncode}: {said.read().decode().strip()}")
+    return serving
+
+
+def _listening() -> set[str]:
+    """Return what is open to others in the present network."""
+    found = set()
+    for table in ("tcp", "tcp6", "udp", "udp6"):
+        place = Path("/proc/thread-self/net", table)
+        rows = place.read_text(encoding="ascii").splitlines()[1:] if place.exists() else []
+        words = [row.split() for row in rows]
+        found |= {f"{table} {row[1]}" for row in words if table.startswith("udp") or row[_STATE] == _LISTEN}
+    return found
+
+
+def _watch(asker: socket.socket, program: subprocess.Popen[bytes], serving: subprocess.Popen[bytes] | None) -> int:
+    """Wait until the program ends, or whoever asked has gone; its exit status."""
+    with_end = os.pidfd_open(program.pid)
+    ready, _, _ = select.select([asker, with_end], [], [])
+    os.close(with_end)
+    for one in (program, serving):
+        if one is not None and one.poll() is None and (asker in ready or one is serving):
+            _end(one)
+    return program.wait()
+
+
+def _end(one: subprocess.Popen[bytes]) -> None:
+    one.terminate()
+    try:
+        one.wait(_ENDS_S)
+    except subprocess.TimeoutExpired:
+        one.kill()
+
+
+if __name__ == "__main__":
+    main()

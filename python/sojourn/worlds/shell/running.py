@@ -1,0 +1,203 @@
+"""A program behind a scenario's path: starts both ends in namespaces, and lets the engine carry their packets."""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sojourn import _native
+from sojourn.reading import input_error
+from sojourn.worlds.world import Progress, Wanted, WorldError
+
+LATE_MS = 1.0
+"""A run is marked whose packets are later than this at the 99th percentile."""
+NAME = "shell"
+_NAMESPACES = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--")
+_MESSAGE_BYTES = 65_536
+_STARTS_S = 20.0
+# What may forbid a user namespace, the value that does, and what an administrator could do.
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
+    ("user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=15000"),
+)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What runs at both ends of the path."""
+
+    command: tuple[str, ...]
+    server: tuple[str, ...] = ()
+    at_receiver: bool = False
+    """Whether the command is where forward packets go to, not where they come from."""
+    to_errors: bool = False
+    """Whether what the command prints goes to the standard error, since results go to the standard output."""
+
+
+@dataclass(frozen=True)
+class ShellRun:
+    """A run whose packets came from a program."""
+
+    native: _native.Run
+    ends: Ends
+    status: int | None
+    """What the program ended with; None where the scenario's time was over first."""
+    timing: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """The seed of what is random on the path."""
+        return self.native.seed
+
+    def record(self) -> str:
+        """Return the run record as JSON, with what is said of the program and of the clock."""
+        own = {
+            "command": list(self.ends.command),
+            "server": list(self.ends.server),
+            "status": self.status,
+            **self.timing,
+            "remarks": self.remarks,
+        }
+        return json.dumps({**json.loads(self.native.record()), NAME: own})
+
+    def table(self, name: str) -> list[Any]:
+        """Return the columns of a table."""
+        return self.native.table(name)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader should know of the run."""
+        late, refused = self.timing["late_ms_p99"], self.timing["refused"]
+        found = []
+        if late is not None and late > LATE_MS:
+            found.append(
+                f"packets left up to {late:.2g} ms late (99th percentile; at most {LATE_MS:g} ms is good): "
+                "this machine had other work, or the path is too fast for it"
+            )
+        if refused:
+            found.append(f"{refused} packets had reached the end of the path and found no room in the kernel")
+        return found
+
+
+Live = Callable[[int, int, int], None]
+"""Told how many packets have come in, gone out and been lost, some times a second."""
+
+
+def run(
+    scenario: _native.Scenario, seed: int, wanted: Wanted, ends: Ends, progress: Progress | None, live: Live | None = None
+) -> ShellRun:
+    """Run a program behind the scenario's path until it ends, or the scenario's time is over.
+
+    Raises InputError where a command cannot be found, WorldError where this machine lets nobody have namespaces.
+    """
+    keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers, wanted.delays)
+    with _namespaces(ends) as inside, _keys_for_the_program():
+        devices = inside.devices()
+        inside.asker.sendall(b"!")
+
+        def look(packets_in: int, packets_out: int, lost: int) -> bool:
+            if live:
+                live(packets_in, packets_out, lost)
+            return not inside.has_ended()
+
+        del progress
+        try:
+            native, timing = _native.shell(scenario, seed, ends.at_receiver, devices, keep, look)
+        finally:
+            for device in devices:
+                os.close(device)
+        return ShellRun(native, ends, inside.status, json.loads(timing))
+
+
+@dataclass
+class _Inside:
+    """The processes in the namespaces, as seen from here."""
+
+    asker: socket.socket
+    process: subprocess.Popen[bytes]
+    status: int | None = None
+
+    def devices(self) -> tuple[int, int]:
+        """Return the files of both devices once they are there."""
+        ready, _, _ = select.select([self.asker], [], [], _STARTS_S)
+        data, files, _, _ = socket.recv_fds(self.asker, _MESSAGE_BYTES, 2) if ready else (b"", [], 0, "")
+        if len(files) != 2:  # noqa: PLR2004 (a device at each end)
+            self.asker.close()
+            message = json.loads(data)["error"] if data else (self.process.communicate()[1] or b"").decode().strip()
+            raise WorldError(_why_not(message))
+        return files[0], files[1]
+
+    def has_ended(self) -> bool:
+        """Whether the program has ended; raises InputError where it never began."""
+        ready, _, _ = select.select([self.asker], [], [], 0)
+        if not ready:
+            return False
+        data = self.asker.recv(_MESSAGE_BYTES)
+        said = json.loads(data) if data else {}
+        if "error" in said:
+            raise input_error(f"the command cannot be run: {said['error']}", key="command")
+        self.status = said.get("status")
+        return True
+
+
+@contextmanager
+def _namespaces(ends: Ends) -> Iterator[_Inside]:
+    """Start what runs inside; nothing is left of it afterwards."""
+    asker, other = socket.socketpair()
+    what = json.dumps([ends.command, ends.server, ends.to_errors])
+    inside = [sys.executable, "-P", str(Path(__file__).with_name("inside.py")), str(other.fileno()), what]
+    try:
+        process = subprocess.Popen([*_NAMESPACES, *inside], pass_fds=[other.fileno()], stderr=None)
+    except FileNotFoundError as error:
+        raise WorldError("the world 'shell' needs the command unshare (package util-linux)") from error
+    other.close()
+    try:
+        yield _Inside(asker, process)
+    finally:
+        asker.close()
+        process.wait()
+
+
+@contextmanager
+def _keys_for_the_program() -> Iterator[None]:
+    """Leave Ctrl-C to the program: when it ends, so does the run."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _why_not(message: str) -> str:
+    """Say what kept the namespaces from being made."""
+    if not Path("/dev/net/tun").exists():
+        return f"the world {NAME!r} needs /dev/net/tun, which this machine does not have (modprobe tun)"
+    for place, forbids, cure in _SWITCHES:
+        switch = Path("/proc/sys", place)
+        if switch.exists() and switch.read_text(encoding="ascii").strip() == forbids:
+            return f"/proc/sys/{place} is {forbids}, which forbids namespaces without root; an administrator can: {cure}"
+    return f"this machine lets nobody have namespaces of one's own: {message or 'unshare says no more'}"
+
+
+def words(text: str, key: str) -> tuple[str, ...]:
+    """Split a command as a shell would; raises InputError."""
+    import shlex
+
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise input_error(f"{key}: {error}", key=key, found=text) from error
+
+
+def carried(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the groups whose packets come from programs."""
+    return [group for group in groups if group["traffic"]["kind"] == "program"]
