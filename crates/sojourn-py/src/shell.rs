@@ -27,8 +27,8 @@ pub fn shell(
     let mut raised = None;
     let timing = py
         .detach(|| {
-            run(&mut session, side, &ends, &mut |timing| {
-                Python::attach(|py| goes_on(py, &look, timing)).unwrap_or_else(|error| {
+            run(&mut session, side, &ends, &mut |session, timing| {
+                Python::attach(|py| goes_on(py, &look, session, timing)).unwrap_or_else(|error| {
                     raised = Some(error);
                     false
                 })
@@ -44,9 +44,22 @@ pub fn shell(
     Ok((Run::new(ended, outcome), serde_json::to_string(&timing).map_err(errors::defect)?))
 }
 
-fn goes_on(py: Python<'_>, look: &Py<PyAny>, timing: &Timing) -> PyResult<bool> {
+/// For each flow of programs: payload bytes, packets dropped, time in the queue in ns and the number of packets it is the sum of.
+type Seen = Vec<(u64, u64, u128, u64)>;
+
+fn goes_on(
+    py: Python<'_>,
+    look: &Py<PyAny>,
+    session: &Session<sojourn_scenario::Scenario>,
+    timing: &Timing,
+) -> PyResult<bool> {
     py.check_signals()?;
-    look.call1(py, (timing.packets_in, timing.packets_out, timing.lost))?.extract(py)
+    let seen = session.outside().into_iter().map(|(flow, ..)| {
+        let glimpse = session.glimpse(flow);
+        (glimpse.delivered_bytes, glimpse.drops, glimpse.waited.0, glimpse.waited.1)
+    });
+    let elapsed_s = session.now().as_secs_f64();
+    look.call1(py, (elapsed_s, timing.packets_in, seen.collect::<Seen>()))?.extract(py)
 }
 
 fn failed(failure: Failure) -> PyErr {

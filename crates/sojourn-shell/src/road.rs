@@ -13,7 +13,7 @@ use std::io::{ErrorKind, Read, Write};
 /// Packets that are read from a device before the other one and what is due have their turn.
 const TURN: usize = 64;
 /// Sleeping so long ends too late as often as not: the last of a wait is spent looking.
-const SPIN: Span = Span::from_micros(60);
+const SPIN: Span = Span::from_micros(200);
 /// Longest sleep, after which the caller is asked whether to go on.
 const PATIENCE: Span = Span::from_millis(50);
 
@@ -75,7 +75,7 @@ pub fn run(
     session: &mut Session<Scenario>,
     side: Side,
     ends: &[File; 2],
-    goes_on: &mut dyn FnMut(&Timing) -> bool,
+    goes_on: &mut dyn FnMut(&Session<Scenario>, &Timing) -> bool,
 ) -> Result<Timing, Failure> {
     wake_on_time()?;
     let mut road = Road::new(session, side, ends)?;
@@ -84,7 +84,7 @@ pub fn run(
         road.advance()?;
         if road.session.now().since(asked) >= PATIENCE {
             asked = road.session.now();
-            if !goes_on(&road.timing) {
+            if !goes_on(road.session, &road.timing) {
                 break;
             }
         }

@@ -41,7 +41,7 @@ mod world;
 
 pub use network::{BOTTLENECK, named_links};
 pub use outcome::{Monitor, Outcome, Stopped};
-pub use outside::{Departure, OutsidePacket};
+pub use outside::{Departure, Glimpse, OutsidePacket};
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::TrainRecord;
 pub use record::{

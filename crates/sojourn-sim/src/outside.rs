@@ -32,6 +32,19 @@ pub struct Departure {
     pub arrived: Option<(Ecn, Dscp)>,
 }
 
+/// What has happened to a flow up to an instant; everything only grows.
+#[derive(Clone, Copy, Debug)]
+pub struct Glimpse {
+    /// Payload bytes that have arrived.
+    pub delivered_bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// The sum of the times in the queue of the direction's main link, in ns, and their number.
+    pub waited: (u128, u64),
+}
+
 /// The endpoint of packets from outside.
 #[derive(Default, Debug)]
 pub struct Outside {

@@ -6,7 +6,7 @@ use crate::clock::Stopwatch;
 use crate::flow::Endpoints;
 use crate::network::BOTTLENECK;
 use crate::outcome::{Monitor, Outcome, Stopped};
-use crate::outside::{Departure, OutsidePacket};
+use crate::outside::{Departure, Glimpse, OutsidePacket};
 use crate::packets::PacketLog;
 use crate::series::{Recorder, Series};
 use crate::summary::record;
@@ -122,6 +122,14 @@ impl<S: Borrow<Scenario>> Session<S> {
         if let Endpoints::Outside(outside) = &mut self.world.flows[flow].endpoints {
             outside.take(all);
         }
+    }
+
+    /// What has happened to flow `flow` so far.
+    pub fn glimpse(&self, flow: usize) -> Glimpse {
+        let flow = &self.world.flows[flow];
+        let counts = &flow.counts;
+        let waited = flow.sojourn.as_ref().map_or((0, 0), |sojourn| (sojourn.nanos(), sojourn.count()));
+        Glimpse { delivered_bytes: counts.delivered_bytes, drops: counts.drops, marks: counts.marks, waited }
     }
 
     /// When something happens next of itself.

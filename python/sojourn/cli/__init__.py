@@ -41,6 +41,7 @@ _COMMANDS = {
     "run": "run:run",
     "schema": "inspect:schema",
     "shaper": "shaper:shaper",
+    "shell": "shell:shell",
     "show": "inspect:show",
     "stats": "stats:stats",
     "study": "study:study",

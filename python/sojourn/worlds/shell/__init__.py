@@ -16,8 +16,6 @@ from sojourn.worlds.world import Progress, Wanted, World
 if TYPE_CHECKING:
     from sojourn.tables import Run
 
-SENDER, RECEIVER = "sender", "receiver"
-
 
 @dataclass(frozen=True)
 class ShellOptions:
@@ -25,8 +23,11 @@ class ShellOptions:
 
     command: str = option("the program whose packets cross the path", metavar="COMMAND")
     server: str = option("what runs at the other end, 10.77.0.1", metavar="COMMAND")
-    at: str = option("at which end the command is: where forward packets come from, or where they go to", SENDER,
-                     choices=(SENDER, RECEIVER))  # fmt: skip
+    at: str = option(
+        "at which end the command is: where forward packets come from, or where they go to",
+        "sender",
+        choices=("sender", "receiver"),
+    )
 
 
 class Shell(World[ShellOptions]):
@@ -44,7 +45,9 @@ class Shell(World[ShellOptions]):
 
         del options
         resolved = json.loads(scenario.to_json())
-        ways = {group.get("direction", "forward") for group in carried(resolved["group"]) if "port" not in group["traffic"]}
+        ways = {
+            group.get("direction", "forward") for group in carried(resolved["group"]) if "port" not in group["traffic"]
+        }
         for way in ("forward", "reverse"):
             if way not in ways:
                 message = (
@@ -85,7 +88,7 @@ class Shell(World[ShellOptions]):
         ends = running.Ends(
             running.words(options.command, "command"),
             running.words(options.server or "", "server"),
-            options.at == RECEIVER,
+            options.at == running.RECEIVER,
             to_errors=True,
         )
         return [running.run(scenario, seed, wanted, ends, progress) for seed in seeds]

@@ -17,13 +17,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 PROGRAM, OTHERS = "sojourn0", "sojourn1"
 """Names of the devices, each in a namespace of its own."""
-ADDRESSES = {PROGRAM: ("10.77.0.2", "fd77::2"), OTHERS: ("10.77.0.1", "fd77::1")}
-"""IPv4 and IPv6 addresses at both ends."""
+LEVEL = "SOJOURN_SHELL"
+"""The environment variable that says how many shells a program is in, less one."""
 MTU_BYTES = 1500
 # The simulated queue is the one that counts; the kernel's own before the device must not drop.
 _DEVICE_PACKETS = 10_000
@@ -39,23 +39,29 @@ _LISTEN, _STATE = "0A", 3
 
 
 def main() -> None:
-    """Do what the command line asks: the number of a socket, the reader's command, the others' command."""
+    """Do what the command line asks: the number of a socket, and a JSON document.
+
+    It holds the reader's command, that of the others, whether the first one's output goes to the standard error, the
+    number of shells around this one, and whether the others have a network made for them.
+    """
     asker = socket.socket(fileno=int(sys.argv[1]))
-    command, server, to_errors = json.loads(sys.argv[2])
+    command, server, to_errors, level, apart = json.loads(sys.argv[2])
     # A key at the terminal that ends the program ends the program alone.
     signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        own = _device(PROGRAM)
-        with _other_network():
-            other = _device(OTHERS)
-            socket.send_fds(asker, [b"{}\n"], [own, other])
-            os.close(own)
-            os.close(other)
+        devices, serving = [device(PROGRAM, level)], None
+        with _other_network() if apart else nullcontext():
+            devices += [device(OTHERS, level)] if apart else []
+            socket.send_fds(asker, [b"{}\n"], devices)
+            for one in devices:
+                os.close(one)
             if not _goes_on(asker):
                 return
-            serving = _started(server) if server else None
+            if server:
+                serving = _started(server)
         # Results go to where the asker's do, and what the program says beside them.
-        program = subprocess.Popen(command, stdout=sys.stderr if to_errors else None)
+        around = {**os.environ, LEVEL: str(level)}
+        program = subprocess.Popen(command, stdout=sys.stderr if to_errors else None, env=around)
         status = _watch(asker, program, serving)
     except (OSError, subprocess.CalledProcessError) as error:
         _say(asker, error=str(error))
@@ -92,19 +98,30 @@ def _other_network() -> Iterator[None]:
         os.close(before)
 
 
-def _device(name: str) -> int:
-    """Make the device in the present network, through which everything goes; its file."""
-    own, other = (ADDRESSES[one] for one in (name, OTHERS if name == PROGRAM else PROGRAM))
+def addresses(name: str, level: int) -> tuple[str, str]:
+    """Return the IPv4 and IPv6 address of an end.
+
+    >>> addresses(OTHERS, 0), addresses(PROGRAM, 1)
+    (('10.77.0.1', 'fd77::1'), ('10.77.1.2', 'fd77:0:1::2'))
+    """
+    host = 2 if name == PROGRAM else 1
+    return f"10.77.{level}.{host}", f"fd77:0:{level}::{host}" if level else f"fd77::{host}"
+
+
+def device(name: str, level: int) -> int:
+    """Make the device of one end in the present network; its file. All that the network does not know goes to the program's."""
+    own, other = (addresses(one, level) for one in (name, OTHERS if name == PROGRAM else PROGRAM))
     file = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
     fcntl.ioctl(file, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI))
     lines = [
         "link set lo up",
         f"address add {own[0]} peer {other[0]} dev {name}",
-        f"-6 address add {own[1]} peer {other[1]} dev {name} nodad",
+        f"-6 address add {own[1]} dev {name} nodad",
         f"link set {name} mtu {MTU_BYTES} txqueuelen {_DEVICE_PACKETS} up",
-        f"route add default dev {name}",
-        f"-6 route add default dev {name}",
+        f"-6 route add {other[1]} dev {name}",
     ]
+    if name == PROGRAM or level == 0:
+        lines += [f"route add default dev {name}", f"-6 route add default dev {name}"]
     for line in lines:
         subprocess.run(["ip", *line.split()], check=True, capture_output=True, text=True)
     return file

@@ -15,11 +15,13 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.reading import input_error
+from sojourn.worlds.shell.inside import LEVEL, OTHERS, device
 from sojourn.worlds.world import Progress, Wanted, WorldError
 
 LATE_MS = 1.0
 """A run is marked whose packets are later than this at the 99th percentile."""
 NAME = "shell"
+SENDER, RECEIVER = "sender", "receiver"
 _NAMESPACES = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--")
 _MESSAGE_BYTES = 65_536
 _STARTS_S = 20.0
@@ -88,12 +90,19 @@ class ShellRun:
         return found
 
 
-Live = Callable[[int, int, int], None]
-"""Told how many packets have come in, gone out and been lost, some times a second."""
+Seen = list[tuple[int, int, int, int]]
+"""For each group of programs, so far: payload bytes, packets dropped, ns in the queue, and the packets of these."""
+Live = Callable[[float, Seen], None]
+"""Told the seconds so far and what was seen, some times a second."""
 
 
 def run(
-    scenario: _native.Scenario, seed: int, wanted: Wanted, ends: Ends, progress: Progress | None, live: Live | None = None
+    scenario: _native.Scenario,
+    seed: int,
+    wanted: Wanted,
+    ends: Ends,
+    progress: Progress | None,
+    live: Live | None = None,
 ) -> ShellRun:
     """Run a program behind the scenario's path until it ends, or the scenario's time is over.
 
@@ -104,12 +113,14 @@ def run(
         devices = inside.devices()
         inside.asker.sendall(b"!")
 
-        def look(packets_in: int, packets_out: int, lost: int) -> bool:
+        def look(elapsed_s: float, packets_in: int, seen: Seen) -> bool:
+            del packets_in
             if live:
-                live(packets_in, packets_out, lost)
+                live(elapsed_s, seen)
+            if progress:
+                progress(elapsed_s / scenario.duration_s)
             return not inside.has_ended()
 
-        del progress
         try:
             native, timing = _native.shell(scenario, seed, ends.at_receiver, devices, keep, look)
         finally:
@@ -124,12 +135,15 @@ class _Inside:
 
     asker: socket.socket
     process: subprocess.Popen[bytes]
+    here: list[int]
+    """The others' device, where it is in this network."""
     status: int | None = None
 
     def devices(self) -> tuple[int, int]:
         """Return the files of both devices once they are there."""
         ready, _, _ = select.select([self.asker], [], [], _STARTS_S)
         data, files, _, _ = socket.recv_fds(self.asker, _MESSAGE_BYTES, 2) if ready else (b"", [], 0, "")
+        files = [*files, *self.here]
         if len(files) != 2:  # noqa: PLR2004 (a device at each end)
             self.asker.close()
             message = json.loads(data)["error"] if data else (self.process.communicate()[1] or b"").decode().strip()
@@ -153,18 +167,32 @@ class _Inside:
 def _namespaces(ends: Ends) -> Iterator[_Inside]:
     """Start what runs inside; nothing is left of it afterwards."""
     asker, other = socket.socketpair()
-    what = json.dumps([ends.command, ends.server, ends.to_errors])
+    level = int(os.environ.get(LEVEL, "-1")) + 1
+    # In a shell the way on is that shell's, unless this one has a server of its own.
+    apart = level == 0 or bool(ends.server)
+    what = json.dumps([ends.command, ends.server, ends.to_errors, level, apart])
     inside = [sys.executable, "-P", str(Path(__file__).with_name("inside.py")), str(other.fileno()), what]
     try:
-        process = subprocess.Popen([*_NAMESPACES, *inside], pass_fds=[other.fileno()], stderr=None)
+        process = subprocess.Popen([*_NAMESPACES, *inside], pass_fds=[other.fileno()])
     except FileNotFoundError as error:
         raise WorldError("the world 'shell' needs the command unshare (package util-linux)") from error
     other.close()
     try:
-        yield _Inside(asker, process)
+        yield _Inside(asker, process, [] if apart else [_way_on(level)])
     finally:
         asker.close()
         process.wait()
+
+
+def _way_on(level: int) -> int:
+    """Make the others' device in this network, which passes on what comes from it."""
+    try:
+        for switch in ("ipv4/ip_forward", "ipv6/conf/all/forwarding"):
+            Path("/proc/sys/net", switch).write_text("1", encoding="ascii")
+        return device(OTHERS, level)
+    except (OSError, subprocess.CalledProcessError) as error:
+        message = f"{error}; there is one shell at a time in a shell" if isinstance(error, OSError) else error.stderr
+        raise WorldError(f"no way on from this shell: {message}") from error
 
 
 @contextmanager
@@ -184,7 +212,9 @@ def _why_not(message: str) -> str:
     for place, forbids, cure in _SWITCHES:
         switch = Path("/proc/sys", place)
         if switch.exists() and switch.read_text(encoding="ascii").strip() == forbids:
-            return f"/proc/sys/{place} is {forbids}, which forbids namespaces without root; an administrator can: {cure}"
+            return (
+                f"/proc/sys/{place} is {forbids}, which forbids namespaces without root; an administrator can: {cure}"
+            )
     return f"this machine lets nobody have namespaces of one's own: {message or 'unshare says no more'}"
 
 

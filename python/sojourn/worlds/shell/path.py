@@ -1,0 +1,75 @@
+"""The scenario of a path that a program is behind: a scenario's or an access line's, with groups for its packets."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sojourn import _native
+from sojourn.reading import Source, find, input_error
+from sojourn.worlds.shell.running import RECEIVER, SENDER, carried
+
+SENT, RECEIVED = "sent", "received"
+"""The groups of what the program sends and gets, where the scenario has none of its own for programs."""
+RTT = "20 ms"
+"""Base RTT where nothing says one."""
+_LENGTHS = ("24 h", "1 h")
+_WAY = {SENDER: {SENT: "forward", RECEIVED: "reverse"}, RECEIVER: {SENT: "reverse", RECEIVED: "forward"}}
+
+
+def behind(
+    source: str | None,
+    overrides: Sequence[str],
+    *,
+    at: str = SENDER,
+    rtt: str | None = None,
+    alone: bool = False,
+    duration: str | None = None,
+    root: str | None = None,
+) -> Source:
+    """Return the scenario whose path a program at one end is behind; raises InputError.
+
+    Overrides change the scenario before the program's groups are added. Without a source they name an access line.
+    """
+    if source is None:
+        if not any(override.startswith(("access.", "bottleneck.")) for override in overrides):
+            raise input_error("no path is named; give a scenario's file or name, or --line NAME", key="--line")
+        # As long as what simulated flows of a line may send at any rate.
+        text = json.dumps({"name": "shell", "duration": "60 s", "group": _own(at, rtt or RTT)})
+        found = Source("shell", text, str(Path.cwd()), is_json=True, root=root)
+    else:
+        found = find(source, root)
+    tables: dict[str, Any] = json.loads(found.changed(overrides).resolve().to_json())
+    groups = carried(tables["group"])
+    if not groups:
+        groups = _own(at, rtt or _first_rtt(tables["group"]))
+    simulated = [] if alone else [group for group in tables["group"] if group not in groups]
+    tables["group"] = [*groups, *simulated]
+    # Measured is from the first packet on, and phases are those of a scenario's own time.
+    tables = {**tables, "warmup": "0 s", "phase": []}
+    lengths = [duration] if duration else [*_LENGTHS, tables["duration"]]
+    return _first_valid([replace(found, text=json.dumps({**tables, "duration": one}), is_json=True) for one in lengths])
+
+
+def _first_valid(sources: Sequence[Source]) -> Source:
+    """Return the first source that can be resolved, or the last: simulated flows may not send for ever."""
+    for source in sources[:-1]:
+        try:
+            source.resolve()
+        except _native.InputError:
+            continue
+        return source
+    return sources[-1]
+
+
+def _own(at: str, rtt: str) -> list[dict[str, str]]:
+    """Return the groups of a program at one end of the path."""
+    return [
+        {"name": name, "direction": direction, "traffic": "program", "rtt": rtt} for name, direction in _WAY[at].items()
+    ]
+
+
+def _first_rtt(groups: Sequence[Mapping[str, Any]]) -> str:
+    rtt = groups[0]["rtt"]
+    return str(rtt[0] if isinstance(rtt, list) else rtt)
