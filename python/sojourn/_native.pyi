@@ -217,12 +217,13 @@ def shell(
     at_receiver: bool,
     devices: tuple[int, int],
     keep: tuple[float | None, bool, bool, bool, bool],
-    look: Callable[[int, int, int], bool],
+    look: Callable[[float, int, list[tuple[int, int, int, int]]], bool],
 ) -> tuple[Run, str]:
     """Carry packets between two TUN devices, the program's first, through the scenario's path until `look` says no.
 
-    `look` is told the packets in, out and lost so far, some times a second. The run, and what came of the packets and of
-    the clock as JSON. Raises OSError where a device fails.
+    Some times a second `look` is told the seconds so far, the packets that have come, and for each group of programs
+    the payload bytes, the drops, and the ns in the queue of so many packets. Return the run, and what came of packets
+    and clock as JSON. Raises OSError where a device fails.
     """
 
 def load_json(text: str, base_dir: str | None = None, overrides: list[str] = ..., root: str | None = None) -> Scenario:
@@ -297,6 +298,8 @@ class Scenario:
     warmup_s: float
     groups: list[tuple[str, int]]
     """Name and number of flows of each group."""
+    programs: list[str]
+    """Names of the groups whose packets come from programs."""
     links: list[str]
     """The names that the metrics of its links have in front, such as `bottleneck` and `hops_gateway`."""
     files: list[str]

@@ -46,6 +46,10 @@ _OF_TRAFFIC = {
         Column(Shown("video [Mbit/s]", "video_rate_mbps"), max),
         Column(Shown("stalls [s]", "video_stall_s"), min),
     ),
+    "program": (
+        Column(Shown("goodput [Mbit/s]", "goodput_mbps")),
+        Column(Shown("queue p99 [ms]", "queue_ms_p99"), min),
+    ),
     "bulk": (_SHARE, Column(Shown("goodput [Mbit/s]", "goodput_mbps"))),
 }
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts.torture import hosts, kernel, pad, place, shape, sweep, written
+from scripts.torture import hosts, kernel, pad, place, shape, shell, sweep, written
 from scripts.torture.killing import Part
 
 PARTS: dict[str, Part] = {
@@ -18,6 +18,7 @@ PARTS: dict[str, Part] = {
     "real-kernel": kernel.torture_real,
     "hosts": hosts.torture,
     "shape": shape.torture,
+    "shell": shell.torture,
     "pad": pad.torture,
 }
 POINTS = 100

@@ -6,7 +6,7 @@ use crate::run::Run;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Base, Diagnostics, Loaded, Trace};
+use sojourn_scenario::{Base, Diagnostics, Loaded, Trace, Traffic};
 use sojourn_sim::{BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, run_all};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -103,6 +103,12 @@ impl Scenario {
     #[getter]
     fn groups(&self) -> Vec<(String, u32)> {
         self.inner.groups.iter().map(|group| (group.name.clone(), group.flows)).collect()
+    }
+
+    #[getter]
+    fn programs(&self) -> Vec<String> {
+        let groups = self.inner.groups.iter().filter(|group| matches!(group.traffic, Traffic::Program(_)));
+        groups.map(|group| group.name.clone()).collect()
     }
 
     #[getter]

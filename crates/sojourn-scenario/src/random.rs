@@ -278,7 +278,9 @@ impl Writer<'_> {
     }
 
     fn select(&mut self, select: &'static Select) -> Written {
-        let kind = select.kinds[self.below(select.kinds.len())];
+        // Packets of programs come from nowhere in a simulation.
+        let kinds: Vec<_> = select.kinds.iter().filter(|kind| kind.name != "program").collect();
+        let kind = kinds[self.below(kinds.len())];
         let mut entries = self.section(kind);
         entries.insert(0, ("kind", Written::Text(kind.name.to_owned())));
         Written::Inline(entries)

@@ -79,3 +79,86 @@ impl Outside {
         all.append(&mut self.departures);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Monitor;
+    use crate::session::Session;
+    use crate::wanted::Wanted;
+    use sojourn_core::Span;
+    use sojourn_queue::Protocol;
+    use sojourn_scenario::{Base, Direction, Scenario};
+
+    /// 12 us for each byte beside others, and 10 ms each way.
+    const PATH: &str = "duration = \"10 s\"\n\
+        bottleneck = { rate = \"8 Mbit/s\", queue = { kind = \"droptail\", limit = \"3 packets\" } }\n\
+        [[group]]\nname = \"sent\"\ntraffic = \"program\"\nrtt = \"20 ms\"\n\
+        [[group]]\nname = \"received\"\ntraffic = \"program\"\ndirection = \"reverse\"\nrtt = \"20 ms\"\n";
+
+    fn session(more: &str) -> Session<Scenario> {
+        let text = format!("{PATH}{more}");
+        let scenario = Scenario::parse(&text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
+        Session::new(scenario, 1, &Wanted::default())
+    }
+
+    fn packet(token: u32, bytes: u32) -> OutsidePacket {
+        let key = FlowKey { source_port: 0, destination_port: 0, protocol: Protocol::Udp, ..FlowKey::default() };
+        OutsidePacket { token, bytes, payload_bytes: bytes - 28, key, ecn: Ecn::Ect0, dscp: Dscp::LE }
+    }
+
+    fn departures(session: &mut Session<Scenario>, flow: usize) -> Vec<(u32, Option<Span>)> {
+        let mut all = Vec::new();
+        session.take_departures(flow, &mut all);
+        all.iter().map(|one| (one.token, one.arrived.map(|_| one.at.since(Time::ZERO)))).collect()
+    }
+
+    #[test]
+    fn a_packet_takes_its_time_and_keeps_its_header() {
+        let mut session = session("");
+        let [(sent, Direction::Forward, _), (received, Direction::Reverse, _)] = session.outside()[..] else {
+            panic!("{:?}", session.outside())
+        };
+        session.enter(sent, &packet(0, 1000));
+        session.enter(received, &packet(1, 1000));
+        // 1000 bytes at 8 Mbit/s are 1 ms; the way back has no limit.
+        assert_eq!(session.next_event(), Time::from_nanos(1_000_000));
+        session.advance(Time::from_nanos(20_000_000), &Monitor::default()).expect("no plug-in fails");
+        assert_eq!(departures(&mut session, sent), [(0, Some(Span::from_millis(11)))]);
+        assert_eq!(departures(&mut session, received), [(1, Some(Span::from_millis(10)))]);
+        let mut all = Vec::new();
+        session.enter(sent, &packet(7, 100));
+        session.advance(Time::from_nanos(40_000_000), &Monitor::default()).expect("no plug-in fails");
+        session.take_departures(sent, &mut all);
+        assert_eq!(all[0].arrived, Some((Ecn::Ect0, Dscp::LE)));
+    }
+
+    #[test]
+    fn a_full_queue_loses_what_comes_last() {
+        let mut session = session("");
+        let (sent, ..) = session.outside()[0];
+        (0..5).for_each(|token| session.enter(sent, &packet(token, 1000)));
+        // One is on the wire and three wait.
+        assert_eq!(departures(&mut session, sent), [(4, None)]);
+        session.advance(Time::from_nanos(30_000_000), &Monitor::default()).expect("no plug-in fails");
+        let arrived: Vec<u32> = departures(&mut session, sent).iter().map(|&(token, _)| token).collect();
+        assert_eq!(arrived, [0, 1, 2, 3]);
+        assert_eq!(session.glimpse(sent).delivered_bytes, 4 * 972);
+    }
+
+    #[test]
+    fn a_session_ends_when_it_is_told_and_has_counted_everything() {
+        let mut session = session("[[group]]\nname = \"tcp\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"\n");
+        let (sent, ..) = session.outside()[0];
+        for millis in 0..1000 {
+            session.advance(Time::from_nanos(millis * 1_000_000), &Monitor::default()).expect("no plug-in fails");
+            session.enter(sent, &packet(millis as u32, 500));
+        }
+        session.end_now();
+        let record = session.finish(&Monitor::default()).expect("no plug-in fails").record;
+        assert!((record.duration_s - 0.999).abs() < 1e-9);
+        let [tcp, program] = ["tcp", "sent"].map(|name| record.groups[name].goodput_mbps);
+        assert!(tcp > 1.0 && program > 1.0, "they share the link: {tcp} and {program}");
+        assert!(record.groups["sent"].drop_rate > Some(0.0), "a queue of three packets is often full");
+    }
+}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,13 +10,18 @@ from sojourn import purposes
 from sojourn.api import Scenario
 from sojourn.cli import completion as completing
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand, json_option, output
+from sojourn.cli.examples import json_option, output
 from sojourn.cli.lookup import LINE_HELP, metric_rows, on_line
 from sojourn.cli.pictures import look_options, save_picture
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
+from sojourn.cli.worlds import WorldCommand
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error, unknown_name
+from sojourn.worlds import choose
+from sojourn.worlds.registry import SIM
+from sojourn.worlds.shell.ends import NAME as SHELL
+from sojourn.worlds.shell.ends import SENDER
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
@@ -25,7 +30,7 @@ _FORMS = ("table", "markdown", "csv", "json")
 
 
 @click.command(
-    cls=ExampleCommand,
+    cls=WorldCommand,
     examples="""
     sojourn compare backups-beside-calls --for calls --queue droptail,codel,fq_codel,cake
     sojourn compare voip-under-load --queue fq_codel --control cubic,ledbat --runs 20
@@ -36,6 +41,7 @@ _FORMS = ("table", "markdown", "csv", "json")
     sojourn compare my-link.toml --queue droptail,codel --line cable-100-10-film
     sojourn compare gateway-and-modem --queue cake,fq_codel --lines home
     sojourn compare rrul --queue droptail,fq_codel,cake --grade
+    sojourn compare my-link.toml --queue droptail,cake --world shell --server "iperf3 -s" -- iperf3 -c 10.77.0.1
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME|-", shell_complete=completing.scenarios)
@@ -101,6 +107,8 @@ def compare(  # noqa: PLR0913 (one for each option)
     force: bool,
     form: str,
     as_json: bool,
+    world: str,
+    **options: Any,
 ) -> None:
     """Compare variants of a scenario, run with the same seeds: one row for each variant.
 
@@ -114,7 +122,8 @@ def compare(  # noqa: PLR0913 (one for each option)
     if grade:
         _check_beside("--grade", elsewhere)
     _check_targets(page, plot, out, force=force)
-    scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
+    choose(world, options)
+    scenario = _scenario(source, [*on_line(line), *overrides], root, world, options)
     made = variants(
         scenario, queues=split(queues), controls=split(controls), own=own, preset="linux" if kernel else None
     )
@@ -122,15 +131,33 @@ def compare(  # noqa: PLR0913 (one for each option)
         made = {name: with_pings(one) for name, one in made.items()}
     _check_metrics(split(metrics), [group for group, _ in scenario.groups.items()])
     if lines is not None:
-        _check_beside("--lines", {**elsewhere, "--metric": metrics, "--grade": grade})
+        others = {"--metric": metrics, "--grade": grade, "--world": world != SIM}
+        _check_beside("--lines", {**elsewhere, **others})
         _compare_on_lines(made, lines, runs or 1, purpose, jobs, "json" if as_json else form)
         return
     with progress(scenario.name) as update:
         found = comparison.compare(
-            made, runs=runs or 10, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
+            made,
+            runs=runs or 10,
+            purpose=purpose,
+            kernel_runs=kernel_runs * kernel,
+            progress=update,
+            jobs=jobs,
+            world=world,
+            **options,
         )
     _write(found, page, plot, out, force=force)
     _print(found, split(metrics) or None, "json" if as_json else form, graded=grade)
+
+
+def _scenario(source: str, changes: list[str], root: str | None, world: str, options: Mapping[str, Any]) -> Scenario:
+    """Return what is compared: in the world of programs with groups for the program's packets, as long as it lasts."""
+    if world != SHELL:
+        return Scenario.load(source, changes, root=root)
+    from sojourn.worlds.shell.path import behind
+
+    path = behind(source, changes, at=options["at"] or SENDER, root=root)
+    return Scenario(path.resolve(), path)
 
 
 def _check_beside(what: str, beside: Mapping[str, object]) -> None:

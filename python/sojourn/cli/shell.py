@@ -16,13 +16,13 @@ from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.lookup import LINE_HELP, on_line
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import PAGE_HELP, check_file, command_line
+from sojourn.cli.worlds import with_command
 from sojourn.reading import ROOT_HELP, input_error
 
 if TYPE_CHECKING:
     from sojourn.worlds.shell.running import Live, Seen
 
 
-_COMMAND = "--"
 _LOOK_S = 1.0
 _BIN_S = 0.1
 
@@ -36,9 +36,7 @@ class BehindCommand(ExampleCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Take the other command aside."""
-        at = args.index(_COMMAND) if _COMMAND in args else len(args)
-        ctx.meta[_COMMAND] = tuple(args[at + 1 :])
-        return super().parse_args(ctx, args[:at])
+        return super().parse_args(ctx, with_command(args))
 
 
 @click.command(
@@ -53,6 +51,7 @@ class BehindCommand(ExampleCommand):
     """,
 )
 @click.argument("source", metavar="[FILE|READY-NAME|-]", required=False, shell_complete=scenarios)
+@click.option("--command", hidden=True)
 @plugin_options
 @click.option("--line", metavar="NAME", help=LINE_HELP)
 @click.option("--server", metavar="COMMAND", help="What runs at the other end of the path, 10.77.0.1.")
@@ -80,6 +79,7 @@ class BehindCommand(ExampleCommand):
 def shell(  # noqa: PLR0913 (one for each option)
     context: click.Context,
     source: str | None,
+    command: str | None,
     line: str | None,
     server: str | None,
     at: str | None,
@@ -105,9 +105,10 @@ def shell(  # noqa: PLR0913 (one for each option)
     from sojourn.result import Result
     from sojourn.system import need_linux
     from sojourn.worlds.shell import path, running
+    from sojourn.worlds.shell.ends import NAME, RECEIVER, SENDER, Ends, carried, words
     from sojourn.worlds.world import Wanted
 
-    need_linux("`sojourn shell`")
+    need_linux(f"`sojourn {NAME}`")
     if out is not None:
         from sojourn.store import check_directory
 
@@ -117,17 +118,17 @@ def shell(  # noqa: PLR0913 (one for each option)
     if page is not None:
         check_file("--page", Path(page))
     if at is None:
-        at = running.RECEIVER if line is not None and line.endswith(":down") else running.SENDER
+        at = RECEIVER if line is not None and line.endswith(":down") else SENDER
     seeds = [] if seed is None else [f"seed={seed}"]
     given = [*on_line(line), *overrides, *seeds]
     source_of = path.behind(source, given, at=at, rtt=rtt, alone=alone, duration=duration, root=root)
     native = source_of.resolve()
     render.print_warnings(native.warnings)
-    command = context.meta[_COMMAND] or (os.environ.get("SHELL", "/bin/sh"),)
-    ends = running.Ends(command, running.words(server or "", "--server"), at == running.RECEIVER, to_errors=as_json)
+    program = words(command or os.environ.get("SHELL", "/bin/sh"), "--")
+    ends = Ends(program, words(server or "", "--server"), at == RECEIVER, to_errors=as_json)
     bin_s = None if out is None and page is None else _BIN_S
     wanted = Wanted(bin_s, packets=pcap, delays=True)
-    names = [group["name"] for group in running.carried(json.loads(native.to_json())["group"])]
+    names = [group["name"] for group in carried(json.loads(native.to_json())["group"])]
     shown = _live(names) if live else None
     run = running.run(native, native.seed, wanted, ends, None, shown)
     result = Result(native, [run], wanted, source_of)

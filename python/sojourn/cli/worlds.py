@@ -1,5 +1,6 @@
 """Commands that run something in a world: `--world`, and the options of the worlds, as the registry has them."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,10 @@ import click
 
 from sojourn.cli.examples import ExampleCommand, GroupedOption
 from sojourn.worlds import Option, registry
+from sojourn.worlds.shell.ends import NAME as SHELL
 
 _WORLD = "--world"
+_COMMAND = "--"
 RENAMED = {"--backend": _WORLD}
 
 
@@ -27,7 +30,19 @@ class WorldCommand(ExampleCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look which world is named first: another package's has options of its own."""
         ctx.meta[_WORLD] = _named([self._today(word) for word in args])
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, with_command(args) if ctx.meta[_WORLD] == SHELL else args)
+
+
+def with_command(args: list[str]) -> list[str]:
+    """Return the words of a command line with what stands behind `--` as the option `--command`.
+
+    >>> with_command(["--line", "x", "--", "curl", "-s", "a b"])
+    ['--line', 'x', '--command', "curl -s 'a b'"]
+    """
+    if _COMMAND not in args:
+        return args
+    at = args.index(_COMMAND)
+    return [*args[:at], "--command", shlex.join(args[at + 1 :])]
 
 
 def _named(args: list[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sojourn import _native
 from sojourn.data.rows import KEPT
 from sojourn.processors import usable_processors
+from sojourn.reading import input_error
 from sojourn.worlds.world import Progress, Wanted, World
 
 # What a packet and its acknowledgement cost, for estimates: docs/performance.md.
@@ -28,8 +29,11 @@ class Sim(World[SimOptions]):
     parallel = True
 
     def fit(self, scenario: _native.Scenario, options: SimOptions) -> list[str]:
-        """Return nothing: what a scenario can say the simulation can have."""
-        del scenario, options
+        """Return nothing; raises InputError for packets of programs, which only real time has."""
+        del options
+        for group in scenario.programs:
+            key = f"group.{group}.traffic"
+            raise input_error(f"{key}: the simulation runs no programs; `sojourn shell` does", key=key, found="program")
         return []
 
     def estimate_s(self, scenario: _native.Scenario, options: SimOptions) -> float:
@@ -48,7 +52,7 @@ class Sim(World[SimOptions]):
         progress: Progress | None,
     ) -> Sequence[_native.Run]:
         """Simulate once for each seed, on a thread for each processor."""
-        del options
+        self.fit(scenario, options)
         keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers, wanted.delays)
         return scenario.run(list(seeds), jobs or usable_processors(), keep, progress)
 

@@ -11,6 +11,7 @@ from sojourn.reading import input_error
 from sojourn.spelling import spelled
 from sojourn.system import need_linux
 from sojourn.worlds.options import option
+from sojourn.worlds.shell.ends import NAME, RECEIVER, SENDER, Ends, carried, words
 from sojourn.worlds.world import Progress, Wanted, World
 
 if TYPE_CHECKING:
@@ -25,15 +26,15 @@ class ShellOptions:
     server: str = option("what runs at the other end, 10.77.0.1", metavar="COMMAND")
     at: str = option(
         "at which end the command is: where forward packets come from, or where they go to",
-        "sender",
-        choices=("sender", "receiver"),
+        SENDER,
+        choices=(SENDER, RECEIVER),
     )
 
 
 class Shell(World[ShellOptions]):
     """A program of the reader's behind the scenario's path."""
 
-    name = "shell"
+    name = NAME
     summary = "a program of your own behind the scenario's links and queues, in real time, without root"
     keeps = frozenset(KEPT)
     options = ShellOptions
@@ -41,8 +42,6 @@ class Shell(World[ShellOptions]):
 
     def fit(self, scenario: _native.Scenario, options: ShellOptions) -> list[str]:
         """Return what real time cannot have; raises InputError where no group takes a program's packets."""
-        from sojourn.worlds.shell.running import carried
-
         del options
         resolved = json.loads(scenario.to_json())
         ways = {
@@ -85,10 +84,10 @@ class Shell(World[ShellOptions]):
         self.fit(scenario, options)
         if not options.command:
             raise input_error(f"{spelled('world', self.name)} needs {spelled('command')} COMMAND", key="command")
-        ends = running.Ends(
-            running.words(options.command, "command"),
-            running.words(options.server or "", "server"),
-            options.at == running.RECEIVER,
+        ends = Ends(
+            words(options.command, "command"),
+            words(options.server or "", "server"),
+            options.at == RECEIVER,
             to_errors=True,
         )
         return [running.run(scenario, seed, wanted, ends, progress) for seed in seeds]

@@ -1,7 +1,7 @@
 """What runs inside the namespaces: makes both devices, starts the others' program, then the reader's.
 
-It is started as process 1 of a process namespace, so that everything in it ends when it does, and ends when the socket to
-the process that asked for it is closed, however that ended.
+It is process 1 of a process namespace, so that everything in it ends when it does. It ends when the socket to whoever
+asked for it is closed, however that ended.
 """
 
 import ctypes
@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import struct
@@ -27,6 +28,7 @@ LEVEL = "SOJOURN_SHELL"
 MTU_BYTES = 1500
 # The simulated queue is the one that counts; the kernel's own before the device must not drop.
 _DEVICE_PACKETS = 10_000
+_IP = shutil.which("ip") or "ip"
 _LISTENS_S = 5.0
 _LOOK_S = 0.02
 _ENDS_S = 2.0
@@ -109,7 +111,7 @@ def addresses(name: str, level: int) -> tuple[str, str]:
 
 
 def device(name: str, level: int) -> int:
-    """Make the device of one end in the present network; its file. All that the network does not know goes to the program's."""
+    """Make the device of one end in the present network; its file. What the network does not know goes there."""
     own, other = (addresses(one, level) for one in (name, OTHERS if name == PROGRAM else PROGRAM))
     file = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
     fcntl.ioctl(file, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI))
@@ -123,7 +125,7 @@ def device(name: str, level: int) -> int:
     if name == PROGRAM or level == 0:
         lines += [f"route add default dev {name}", f"-6 route add default dev {name}"]
     for line in lines:
-        subprocess.run(["ip", *line.split()], check=True, capture_output=True, text=True)
+        subprocess.run([_IP, *line.split()], check=True, capture_output=True, text=True)
     return file
 
 
@@ -155,10 +157,10 @@ def _listening() -> set[str]:
 def _watch(asker: socket.socket, program: subprocess.Popen[bytes], serving: subprocess.Popen[bytes] | None) -> int:
     """Wait until the program ends, or whoever asked has gone; its exit status."""
     with_end = os.pidfd_open(program.pid)
-    ready, _, _ = select.select([asker, with_end], [], [])
+    ready, _, _ = select.select([asker.fileno(), with_end], [], [])
     os.close(with_end)
     for one in (program, serving):
-        if one is not None and one.poll() is None and (asker in ready or one is serving):
+        if one is not None and one.poll() is None and (asker.fileno() in ready or one is serving):
             _end(one)
     return program.wait()
 

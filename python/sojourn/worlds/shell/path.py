@@ -8,7 +8,7 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.reading import Source, find, input_error
-from sojourn.worlds.shell.running import RECEIVER, SENDER, carried
+from sojourn.worlds.shell.ends import RECEIVER, SENDER, carried
 
 SENT, RECEIVED = "sent", "received"
 """The groups of what the program sends and gets, where the scenario has none of its own for programs."""
@@ -63,7 +63,7 @@ def _first_valid(sources: Sequence[Source]) -> Source:
     return sources[-1]
 
 
-def _own(at: str, rtt: str) -> list[dict[str, str]]:
+def _own(at: str, rtt: str) -> list[Mapping[str, Any]]:
     """Return the groups of a program at one end of the path."""
     return [
         {"name": name, "direction": direction, "traffic": "program", "rtt": rtt} for name, direction in _WAY[at].items()

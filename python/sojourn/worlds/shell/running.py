@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +15,12 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.reading import input_error
+from sojourn.worlds.shell.ends import NAME, Ends
 from sojourn.worlds.shell.inside import LEVEL, OTHERS, device
 from sojourn.worlds.world import Progress, Wanted, WorldError
 
 LATE_MS = 1.0
 """A run is marked whose packets are later than this at the 99th percentile."""
-NAME = "shell"
-SENDER, RECEIVER = "sender", "receiver"
 _NAMESPACES = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--")
 _MESSAGE_BYTES = 65_536
 _STARTS_S = 20.0
@@ -31,18 +30,6 @@ _SWITCHES = (
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
     ("user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=15000"),
 )
-
-
-@dataclass(frozen=True)
-class Ends:
-    """What runs at both ends of the path."""
-
-    command: tuple[str, ...]
-    server: tuple[str, ...] = ()
-    at_receiver: bool = False
-    """Whether the command is where forward packets go to, not where they come from."""
-    to_errors: bool = False
-    """Whether what the command prints goes to the standard error, since results go to the standard output."""
 
 
 @dataclass(frozen=True)
@@ -216,18 +203,3 @@ def _why_not(message: str) -> str:
                 f"/proc/sys/{place} is {forbids}, which forbids namespaces without root; an administrator can: {cure}"
             )
     return f"this machine lets nobody have namespaces of one's own: {message or 'unshare says no more'}"
-
-
-def words(text: str, key: str) -> tuple[str, ...]:
-    """Split a command as a shell would; raises InputError."""
-    import shlex
-
-    try:
-        return tuple(shlex.split(text))
-    except ValueError as error:
-        raise input_error(f"{key}: {error}", key=key, found=text) from error
-
-
-def carried(groups: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the groups whose packets come from programs."""
-    return [group for group in groups if group["traffic"]["kind"] == "program"]
