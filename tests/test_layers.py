@@ -24,7 +24,7 @@ FLOORS = (
     ("data", "tables", "progress"),
     ("worlds.world", "worlds.options"),
     ("worlds.sim", "worlds.fluid"),
-    ("worlds.linux",),
+    ("worlds.linux", "worlds.shell"),
     ("worlds.hosts",),
     ("worlds",),
     ("measured",),

@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 PROGRAM, OTHERS = "sojourn0", "sojourn1"
 """Names of the devices, each in a namespace of its own."""
@@ -63,7 +64,7 @@ def main() -> None:
                 serving = _started(server)
         # Results go to where the asker's do, and what the program says beside them.
         around = {**os.environ, LEVEL: str(level)}
-        program = subprocess.Popen(command, stdout=sys.stderr if to_errors else None, env=around)
+        program = _process("command", command, stdout=sys.stderr if to_errors else None, env=around)
         status = _watch(asker, program, serving)
     except (OSError, subprocess.CalledProcessError) as error:
         _say(asker, error=str(error))
@@ -133,7 +134,7 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a program in the present network, and wait until it listens."""
     before = _listening()
     said = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the program)
-    serving = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    serving = _process("server", command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
     deadline = time.monotonic() + _LISTENS_S
     while _listening() <= before and serving.poll() is None and time.monotonic() < deadline:
         time.sleep(_LOOK_S)
@@ -141,6 +142,13 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
         said.seek(0)
         raise OSError(f"the server {command[0]} ended with {serving.returncode}: {said.read().decode().strip()}")
     return serving
+
+
+def _process(what: str, command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(command, **settings)
+    except OSError as error:
+        raise OSError(f"the {what} cannot be run: {error}") from error
 
 
 def _listening() -> set[str]:

@@ -6,14 +6,13 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sojourn import _native
+from sojourn import _native, children
 from sojourn.reading import input_error
 from sojourn.worlds.shell.ends import NAME, Ends
 from sojourn.worlds.shell.inside import LEVEL, OTHERS, device
@@ -145,7 +144,7 @@ class _Inside:
         data = self.asker.recv(_MESSAGE_BYTES)
         said = json.loads(data) if data else {}
         if "error" in said:
-            raise input_error(f"the command cannot be run: {said['error']}", key="command")
+            raise input_error(said["error"], key="command")
         self.status = said.get("status")
         return True
 
@@ -158,7 +157,7 @@ def _namespaces(ends: Ends) -> Iterator[_Inside]:
     # In a shell the way on is that shell's, unless this one has a server of its own.
     apart = level == 0 or bool(ends.server)
     what = json.dumps([ends.command, ends.server, ends.to_errors, level, apart])
-    inside = [sys.executable, "-P", str(Path(__file__).with_name("inside.py")), str(other.fileno()), what]
+    inside = children.program(str(Path(__file__).with_name("inside.py")), str(other.fileno()), what)
     try:
         process = subprocess.Popen([*_NAMESPACES, *inside], pass_fds=[other.fileno()])
     except FileNotFoundError as error:

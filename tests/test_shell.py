@@ -1,0 +1,226 @@
+"""Programs behind a path: what is made of a scenario, and what packets meet in namespaces."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sojourn
+from sojourn.cli import run_command_line
+from sojourn.worlds import WorldError
+from sojourn.worlds.shell import inside, running
+from sojourn.worlds.shell.ends import RECEIVER, Ends
+from sojourn.worlds.shell.path import behind
+
+PATH = """
+duration = "30 s"
+bottleneck = { rate = "8 Mbit/s", queue = { kind = "droptail", limit = "20 packets" } }
+reverse = { rate = "8 Mbit/s" }
+[[group]]
+name = "tcp"
+control = "newreno"
+rtt = "40 ms"
+"""
+
+
+@pytest.fixture(name="path")
+def _path(tmp_path: Path) -> str:
+    file = tmp_path / "path.toml"
+    file.write_text(PATH, encoding="utf-8")
+    return str(file)
+
+
+def groups(*arguments: Any, **settings: Any) -> dict[str, dict[str, Any]]:
+    tables = json.loads(behind(*arguments, **settings).resolve().to_json())
+    return {group["name"]: group for group in tables["group"]}
+
+
+def test_a_scenario_gets_groups_for_a_program(path: str) -> None:
+    found = groups(path, [])
+    assert list(found) == ["sent", "received", "tcp"]
+    assert (found["sent"]["rtt"], found["received"]["direction"]) == ("40 ms", "reverse")
+    turned = groups(path, [], at=RECEIVER, rtt="10 ms", alone=True)
+    assert list(turned) == ["sent", "received"]
+    assert (turned["sent"]["direction"], turned["sent"]["rtt"]) == ("reverse", "10 ms")
+
+
+def test_a_line_alone_is_a_path() -> None:
+    assert set(groups(None, ["access.line=cable-100-10-film"])) == {"sent", "received", "line-film"}
+    assert set(groups(None, ["access.line=cable-100-10-film"], alone=True)) == {"sent", "received"}
+    with pytest.raises(sojourn.InputError, match="no path is named; give a scenario's file or name, or --line NAME"):
+        behind(None, [])
+
+
+def test_a_run_lasts_as_long_as_its_program_but_for_what_simulated_flows_may_send(path: str) -> None:
+    assert behind(path, []).resolve().duration_s == 86_400
+    assert behind(path, ["bottleneck.rate=10 Gbit/s"]).resolve().duration_s < 86_400
+    assert behind(path, [], duration="5 s").resolve().duration_s == 5
+    assert behind(path, ["warmup=3 s"]).resolve().warmup_s == 0
+
+
+def test_a_scenario_keeps_its_own_groups_for_programs(tmp_path: Path) -> None:
+    own = '[[group]]\nname = "game"\ntraffic = { kind = "program", port = 5000 }\nrtt = "10 ms"\n'
+    file = tmp_path / "own.toml"
+    file.write_text(PATH + own, encoding="utf-8")
+    assert list(groups(str(file), [])) == ["game", "tcp"]
+    with pytest.raises(sojourn.InputError, match='needs a group with traffic = "program" and direction = "forward"'):
+        sojourn.Scenario.load(file).fit("shell")
+
+
+def test_other_worlds_refuse_programs(path: str) -> None:
+    source = behind(path, [])
+    scenario = sojourn.Scenario(source.resolve(), source)
+    with pytest.raises(sojourn.InputError, match="the simulation runs no programs; `sojourn shell` does"):
+        scenario.run()
+    with pytest.raises(sojourn.InputError, match="cannot have program"):
+        scenario.fit("linux")
+    with pytest.raises(sojourn.InputError, match="needs command"):
+        scenario.run(world="shell")
+
+
+def test_who_forbids_namespaces_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The words of a message come from the switches of the machine, so these are other ones here."""
+    (tmp_path / "off").write_text("0\n", encoding="ascii")
+    monkeypatch.setattr(running, "_NAMESPACES", ("false",))
+    monkeypatch.setattr(running, "_SWITCHES", ((str(tmp_path / "off"), "0", "sysctl off=1"),))
+    source = behind(None, ["access.line=cable-100-10-quiet"])
+    with pytest.raises(WorldError, match=r"off is 0, which forbids namespaces .* an administrator can: sysctl off=1"):
+        running.run(source.resolve(), 1, sojourn.worlds.Wanted(), Ends(("true",)), None)
+    monkeypatch.setattr(running, "_SWITCHES", ())
+    with pytest.raises(WorldError, match="this machine lets nobody have namespaces"):
+        running.run(source.resolve(), 1, sojourn.worlds.Wanted(), Ends(("true",)), None)
+
+
+def test_a_wrong_call_says_what_is_missing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["shell", "--", "true"]) == 2
+    assert "--line NAME" in capfd.readouterr().err
+    assert run_command_line(["shell", "--line", "cable-100-10-quiet", "--pcap", "--", "true"]) == 2
+    assert "--pcap needs --out DIR" in capfd.readouterr().err
+    assert run_command_line(["shell", "--line", "cable-100-10-quiet", "--server", "'", "--", "true"]) == 2
+    assert "--server: No closing quotation" in capfd.readouterr().err
+
+
+# What follows makes namespaces, and waits in real time.
+
+LINE = ["shell", "--line", "cable-100-10-quiet"]
+
+
+def shell(*words: str, path: str | None = None, **settings: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sojourn", *([*LINE] if path is None else ["shell", path]), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, **settings)
+
+
+def record(*words: str, path: str) -> dict[str, Any]:
+    done = shell("--json", *words, path=path)
+    assert done.returncode == 0, done.stderr
+    run: dict[str, Any] = json.loads(done.stdout)["runs"][0]
+    return run
+
+
+def pings_ms(said: str) -> list[float]:
+    return [float(line.split("time=")[1].split()[0]) for line in said.splitlines() if "time=" in line]
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_a_ping_takes_delay_and_serialisation(path: str) -> None:
+    for address in inside.addresses(inside.OTHERS, 0):
+        done = shell("--alone", "--", "ping", "-i", "0.1", "-c", "20", address, path=path)
+        found = sorted(pings_ms(done.stdout))
+        assert len(found) == 20
+        # 84 or 104 bytes at 8 Mbit/s each way, and 40 ms; the kernels' own time comes on top.
+        exact = 40 + 2 * (84 if "." in address else 104) * 8 / 8000
+        assert exact <= found[0] < exact + 0.5, found
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_every_packet_is_accounted_for(path: str) -> None:
+    send = "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+    send += "for n in range(2000): s.sendto(bytes(1000), ('10.77.0.1', 9))\n"
+    found = record(
+        "--alone", "--time", "2 s", "--", sys.executable, "-c", f"{send}import time; time.sleep(1)", path=path
+    )
+    told = found["shell"]
+    assert told["packets_in"] == told["packets_out"] + told["lost"] + told["refused"] + told["under_way"]
+    assert told["packets_in"] >= 2000
+    assert told["lost"] == found["bottleneck"]["drops"] + found["reverse"]["drops"]
+    assert told["lost"] >= 1900, "20 packets wait, and 1 s carries 1000"
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_marks_reach_the_other_end_and_code_points_stay(path: str) -> None:
+    """A queue that marks everything: what the server sees of a datagram with ECT(0) and LE is CE and LE."""
+    serve = (
+        "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.bind(('', 9))\n"
+        "s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)\n"
+        "while True:\n    _, found, _, peer = s.recvmsg(2000, 100)\n    s.sendto(found[0][2][:1], peer)\n"
+    )
+    ask = (
+        "import socket, sys\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(5)\n"
+        "s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 1 << 2 | 2)\n"
+        "for n in range(20): s.sendto(bytes(1000), ('10.77.0.1', 9))\n"
+        "print(sorted({s.recv(9)[0] for n in range(20)}))\n"
+    )
+    words = ["--alone", "--set", "bottleneck.queue={ kind = 'codel', ecn = true, ce_threshold = '1 ms' }"]
+    server = shlex.join([sys.executable, "-c", serve])
+    done = shell(*words, "--server", server, "--", sys.executable, "-c", ask, path=path)
+    assert done.stdout.strip() == "[6, 7]", done.stderr
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_the_program_says_how_it_ended_and_has_its_own_words(path: str) -> None:
+    assert shell("--", "sh", "-c", "exit 7").returncode == 7
+    assert shell("--", "cat", input="words\n").stdout == "words\n"
+    done = shell("--", "no-such-program")
+    assert (done.returncode, "no-such-program" in done.stderr) == (2, True)
+    done = shell("--server", f"{sys.executable} -c 'raise SystemExit(\"no\")'", "--", "true")
+    assert "ended with 1: no" in done.stderr
+    assert (done.returncode, record("--", "true", path=path)["shell"]["status"]) == (2, 0)
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_shells_lie_in_shells() -> None:
+    inner = " ".join([sys.executable, "-m", "sojourn", *LINE, "--rtt", "'30 ms'", "--", "ping -c 3 10.77.0.1"])
+    done = shell("--rtt", "50 ms", "--", "sh", "-c", inner)
+    found = pings_ms(done.stdout)
+    assert len(found) == 3, done.stderr
+    # A cable modem asks for each packet on the way up, twice here; one line alone takes less than 70 ms.
+    assert 80 < min(found) < 140, found
+
+
+@pytest.fixture(name="left")
+def _left() -> Iterator[None]:
+    before = set(Path("/proc").iterdir())
+    yield
+    time.sleep(1)
+    files = [place / "cmdline" for place in set(Path("/proc").iterdir()) - before if place.name.isdecimal()]
+    said = [file.read_bytes() for file in files if file.exists()]
+    assert [words for words in said if b"worlds/shell" in words or b"77.77" in words] == []
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.usefixtures("left")
+def test_nothing_is_left_of_a_shell_that_is_ended(number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "sojourn", *LINE, "--", "sh", "-c", "sleep 77.77 & sleep 77.77"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        time.sleep(2)
+        # Ctrl-C reaches all that a terminal has in front.
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        process.wait(20)
