@@ -73,8 +73,8 @@ lint: $(TEST)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	scripts/web --lint
-	cargo fmt --check --manifest-path examples/quinn/Cargo.toml
-	cargo clippy --all-targets --quiet --locked --manifest-path examples/quinn/Cargo.toml --target-dir target/examples -- -D warnings
+	cargo fmt --check --manifest-path stacks/quinn/Cargo.toml
+	cargo clippy --all-targets --quiet --locked --manifest-path stacks/quinn/Cargo.toml --target-dir target/stacks -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .

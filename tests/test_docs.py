@@ -32,7 +32,7 @@ GUIDES = [
 ]
 LONGEST_PARAGRAPH = 700
 # Their commands need a kernel or a second host; tests of their own do that.
-REMOTE_GUIDES = [ROOT / "docs/guide/testbed.md", ROOT / "docs/guide/hosts.md"]
+REMOTE_GUIDES = [ROOT / "docs/guide/testbed.md", ROOT / "docs/guide/hosts.md", ROOT / "docs/guide/shell.md"]
 
 
 # They take more than ten seconds.

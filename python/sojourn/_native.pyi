@@ -215,11 +215,13 @@ def shell(
     scenario: Scenario,
     seed: int,
     at_receiver: bool,
-    devices: tuple[int, int],
+    ends: tuple[int, int] | tuple[str, str],
     keep: tuple[float | None, bool, bool, bool, bool],
     look: Callable[[float, int, list[tuple[int, int, int, int]]], bool],
 ) -> tuple[Run, str]:
-    """Carry packets between two TUN devices, the program's first, through the scenario's path until `look` says no.
+    """Carry packets through the scenario's path until `look` says no.
+
+    The ends are files of TUN devices, the program's first, or a local and a remote UDP address.
 
     Some times a second `look` is told the seconds so far, the packets that have come, and for each group of programs
     the payload bytes, the drops, and the ns in the queue of so many packets. Return the run, and what came of packets

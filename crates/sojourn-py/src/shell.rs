@@ -3,11 +3,34 @@
 use crate::errors;
 use crate::run::Run;
 use crate::scenario::{Keep, Scenario, stopped, wanted};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sojourn_shell::{Failure, Side, Timing, run};
+use sojourn_shell::{End, Failure, Side, Timing, run};
 use sojourn_sim::{Monitor, Session};
 use std::os::fd::RawFd;
 use std::sync::Arc;
+
+/// Both ends of the path: files of devices, or the addresses between which datagrams are forwarded.
+#[derive(FromPyObject)]
+pub enum Ends {
+    Devices(RawFd, RawFd),
+    Addresses(String, String),
+}
+
+impl Ends {
+    fn open(self) -> PyResult<[End; 2]> {
+        match self {
+            Ends::Devices(program, others) => {
+                Ok([End::Device(sojourn_wire::duplicate(program)?), End::Device(sojourn_wire::duplicate(others)?)])
+            }
+            Ends::Addresses(local, remote) => {
+                let address =
+                    |text: String| text.parse().map_err(|_| PyValueError::new_err(format!("no address: {text}")));
+                Ok(End::forwarding(address(local)?, address(remote)?)?)
+            }
+        }
+    }
+}
 
 /// Runs until the scenario's end, or until `look` says no.
 #[pyfunction]
@@ -16,18 +39,18 @@ pub fn shell(
     scenario: &Scenario,
     seed: u64,
     at_receiver: bool,
-    devices: (RawFd, RawFd),
+    ends: Ends,
     keep: Keep,
     look: Py<PyAny>,
 ) -> PyResult<(Run, String)> {
-    let ends = [sojourn_wire::duplicate(devices.0)?, sojourn_wire::duplicate(devices.1)?];
+    let mut ends = ends.open()?;
     let side = if at_receiver { Side::Receiver } else { Side::Sender };
     let resolved = scenario.resolved().clone();
     let mut session = Session::new(resolved, seed, &wanted(keep));
     let mut raised = None;
     let timing = py
         .detach(|| {
-            run(&mut session, side, &ends, &mut |session, timing| {
+            run(&mut session, side, &mut ends, &mut |session, timing| {
                 Python::attach(|py| goes_on(py, &look, session, timing)).unwrap_or_else(|error| {
                     raised = Some(error);
                     false

@@ -6,9 +6,11 @@
 #![cfg(target_os = "linux")]
 
 mod buffers;
+mod end;
 mod headers;
 mod road;
 mod timing;
 
+pub use end::End;
 pub use road::{Failure, Side, run};
 pub use timing::Timing;

@@ -1,14 +1,14 @@
 //! The loop that takes packets from one device, through the run, to the other.
 
 use crate::buffers::Buffers;
+use crate::end::End;
 use crate::headers;
 use crate::timing::Timing;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Direction, Program, Scenario};
 use sojourn_sim::{Departure, Monitor, OutsidePacket, Session, Stopped, Times};
 use sojourn_wire::{can_read, now, readable, wait, wake_on_time};
-use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
+use std::io::ErrorKind;
 
 /// Packets that are read from a device before the other one and what is due have their turn.
 const TURN: usize = 64;
@@ -51,8 +51,8 @@ impl From<std::io::Error> for Failure {
 
 /// One way through the path: a device, and the flows that its packets belong to.
 struct Way<'a> {
-    from: &'a File,
-    to: &'a File,
+    from: &'a End,
+    to: &'a End,
     flows: Vec<(usize, Program)>,
 }
 
@@ -74,11 +74,11 @@ impl Way<'_> {
 pub fn run(
     session: &mut Session<Scenario>,
     side: Side,
-    ends: &[File; 2],
+    ends: &mut [End; 2],
     goes_on: &mut dyn FnMut(&Session<Scenario>, &Timing) -> bool,
 ) -> Result<Timing, Failure> {
     wake_on_time()?;
-    let mut road = Road::new(session, side, ends)?;
+    let mut road = Road::new(session, side, &*ends)?;
     let mut asked = Time::ZERO;
     while road.session.now() < road.session.end() {
         road.advance()?;
@@ -117,10 +117,10 @@ impl<'a> Road<'a> {
     fn new(
         session: &'a mut Session<Scenario>,
         side: Side,
-        [program, others]: &'a [File; 2],
+        [program, others]: &'a [End; 2],
     ) -> Result<Road<'a>, Failure> {
         let flows = session.outside();
-        let way = |from: &'a File, to: &'a File, direction| {
+        let way = |from: &'a End, to: &'a End, direction| {
             let taken = flows.iter().filter(|(_, way, _)| *way == direction);
             let way = Way { from, to, flows: taken.map(|(flow, _, program)| (*flow, program.clone())).collect() };
             if way.flow([0; 2]).is_some() { Ok(way) } else { Err(Failure::NoGroup(direction)) }

@@ -117,6 +117,11 @@ impl<S: Borrow<Scenario>> Session<S> {
         self.world.enter_from_outside(flow, packet);
     }
 
+    /// The application of flow `flow` has got so many bytes more than what packets said they carry.
+    pub fn credit(&mut self, flow: usize, bytes: u64) {
+        self.world.flows[flow].counts.delivered_bytes += bytes;
+    }
+
     /// What has become of the packets of flow `flow` since this was asked before, in order, added to `all`.
     pub fn take_departures(&mut self, flow: usize, all: &mut Vec<Departure>) {
         if let Endpoints::Outside(outside) = &mut self.world.flows[flow].endpoints {

@@ -47,6 +47,7 @@ class BehindCommand(ExampleCommand):
     sojourn shell --line dsl-16-1-quiet --server "iperf3 -s" -- iperf3 -c 10.77.0.1 -t 20
     sojourn shell --line dsl-16-1-quiet --set access.gateway=0.9 --server "iperf3 -s" -- iperf3 -c 10.77.0.1
     sojourn shell web-pages --at receiver --server "python3 -m http.server 80" -- curl http://10.77.0.1/
+    sojourn shell my-link.toml --udp 5000:192.0.2.7:5000 --live
     sojourn shell my-link.toml --alone --live --page call.html --server "./server" -- ./client 10.77.0.1
     """,
 )
@@ -55,6 +56,9 @@ class BehindCommand(ExampleCommand):
 @plugin_options
 @click.option("--line", metavar="NAME", help=LINE_HELP)
 @click.option("--server", metavar="COMMAND", help="What runs at the other end of the path, 10.77.0.1.")
+@click.option(
+    "--udp", metavar="PORT:HOST:PORT", help="Without namespaces: datagrams to this port go over the path to HOST:PORT."
+)
 @click.option(
     "--at",
     type=click.Choice(["sender", "receiver"]),
@@ -82,6 +86,7 @@ def shell(  # noqa: PLR0913 (one for each option)
     command: str | None,
     line: str | None,
     server: str | None,
+    udp: str | None,
     at: str | None,
     rtt: str | None,
     alone: bool,
@@ -106,6 +111,7 @@ def shell(  # noqa: PLR0913 (one for each option)
     from sojourn.system import need_linux
     from sojourn.worlds.shell import path, running
     from sojourn.worlds.shell.ends import NAME, RECEIVER, SENDER, Ends, carried, words
+    from sojourn.worlds.shell.forwarding import addresses
     from sojourn.worlds.world import Wanted
 
     need_linux(f"`sojourn {NAME}`")
@@ -117,6 +123,8 @@ def shell(  # noqa: PLR0913 (one for each option)
         raise input_error("--pcap needs --out DIR", key="--out")
     if page is not None:
         check_file("--page", Path(page))
+    if udp is not None and server is not None:
+        raise input_error("--server does not go with --udp, which names the other end", key="--server")
     if at is None:
         at = RECEIVER if line is not None and line.endswith(":down") else SENDER
     seeds = [] if seed is None else [f"seed={seed}"]
@@ -124,8 +132,9 @@ def shell(  # noqa: PLR0913 (one for each option)
     source_of = path.behind(source, given, at=at, rtt=rtt, alone=alone, duration=duration, root=root)
     native = source_of.resolve()
     render.print_warnings(native.warnings)
-    program = words(command or os.environ.get("SHELL", "/bin/sh"), "--")
-    ends = Ends(program, words(server or "", "--server"), at == RECEIVER, to_errors=as_json)
+    program = words(command or ("" if udp else os.environ.get("SHELL", "/bin/sh")), "--")
+    way = addresses(udp) if udp else None
+    ends = Ends(program, words(server or "", "--server"), at == RECEIVER, way, to_errors=as_json)
     bin_s = None if out is None and page is None else _BIN_S
     wanted = Wanted(bin_s, packets=pcap, delays=True)
     names = [group["name"] for group in carried(json.loads(native.to_json())["group"])]

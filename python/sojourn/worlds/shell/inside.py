@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,9 @@ def main() -> None:
 
 
 def _say(asker: socket.socket, **what: object) -> None:
-    asker.sendall(json.dumps(what).encode() + b"\n")
+    # Whoever asked may have gone: then nobody wants to know.
+    with suppress(BrokenPipeError):
+        asker.sendall(json.dumps(what).encode() + b"\n")
 
 
 def _goes_on(asker: socket.socket) -> bool:

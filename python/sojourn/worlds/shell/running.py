@@ -15,6 +15,7 @@ from typing import Any
 from sojourn import _native, children
 from sojourn.reading import input_error
 from sojourn.worlds.shell.ends import NAME, Ends
+from sojourn.worlds.shell.forwarding import Forwarding, forwarded
 from sojourn.worlds.shell.inside import LEVEL, OTHERS, device
 from sojourn.worlds.world import Progress, Wanted, WorldError
 
@@ -95,9 +96,9 @@ def run(
     Raises InputError where a command cannot be found, WorldError where this machine lets nobody have namespaces.
     """
     keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers, wanted.delays)
-    with _namespaces(ends) as inside, _keys_for_the_program():
-        devices = inside.devices()
-        inside.asker.sendall(b"!")
+    place = forwarded(ends.udp, ends.command, to_errors=ends.to_errors) if ends.udp else _namespaces(ends)
+    with place as inside, _keys_for_the_program(inside):
+        inside.begin()
 
         def look(elapsed_s: float, packets_in: int, seen: Seen) -> bool:
             del packets_in
@@ -107,11 +108,7 @@ def run(
                 progress(elapsed_s / scenario.duration_s)
             return not inside.has_ended()
 
-        try:
-            native, timing = _native.shell(scenario, seed, ends.at_receiver, devices, keep, look)
-        finally:
-            for device in devices:
-                os.close(device)
+        native, timing = _native.shell(scenario, seed, ends.at_receiver, inside.devices, keep, look)
         return ShellRun(native, ends, inside.status, json.loads(timing))
 
 
@@ -121,20 +118,13 @@ class _Inside:
 
     asker: socket.socket
     process: subprocess.Popen[bytes]
-    here: list[int]
-    """The others' device, where it is in this network."""
+    devices: tuple[int, int]
+    """The files of the program's device and of the others'."""
     status: int | None = None
 
-    def devices(self) -> tuple[int, int]:
-        """Return the files of both devices once they are there."""
-        ready, _, _ = select.select([self.asker], [], [], _STARTS_S)
-        data, files, _, _ = socket.recv_fds(self.asker, _MESSAGE_BYTES, 2) if ready else (b"", [], 0, "")
-        files = [*files, *self.here]
-        if len(files) != 2:  # noqa: PLR2004 (a device at each end)
-            self.asker.close()
-            message = json.loads(data)["error"] if data else (self.process.communicate()[1] or b"").decode().strip()
-            raise WorldError(_why_not(message))
-        return files[0], files[1]
+    def begin(self) -> None:
+        """Let the programs start."""
+        self.asker.sendall(b"!")
 
     def has_ended(self) -> bool:
         """Whether the program has ended; raises InputError where it never began."""
@@ -163,11 +153,20 @@ def _namespaces(ends: Ends) -> Iterator[_Inside]:
     except FileNotFoundError as error:
         raise WorldError("the world 'shell' needs the command unshare (package util-linux)") from error
     other.close()
+    files: list[int] = []
     try:
-        yield _Inside(asker, process, [] if apart else [_way_on(level)])
+        ready, _, _ = select.select([asker], [], [], _STARTS_S)
+        data, files, _, _ = socket.recv_fds(asker, _MESSAGE_BYTES, 2) if ready else (b"", [], 0, "")
+        if not files:
+            raise WorldError(_why_not(json.loads(data)["error"] if data else ""))
+        if not apart:
+            files.append(_way_on(level))
+        yield _Inside(asker, process, (files[0], files[1]))
     finally:
         asker.close()
         process.wait()
+        for file in files:
+            os.close(file)
 
 
 def _way_on(level: int) -> int:
@@ -182,9 +181,14 @@ def _way_on(level: int) -> int:
 
 
 @contextmanager
-def _keys_for_the_program() -> Iterator[None]:
+def _keys_for_the_program(inside: _Inside | Forwarding) -> Iterator[None]:
     """Leave Ctrl-C to the program: when it ends, so does the run."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+
+    def asked(*_: object) -> None:
+        if isinstance(inside, Forwarding):
+            inside.asked_to_end.append(True)
+
+    before = signal.signal(signal.SIGINT, asked)
     try:
         yield
     finally:
@@ -198,7 +202,7 @@ def _why_not(message: str) -> str:
     for place, forbids, cure in _SWITCHES:
         switch = Path("/proc/sys", place)
         if switch.exists() and switch.read_text(encoding="ascii").strip() == forbids:
-            return (
-                f"/proc/sys/{place} is {forbids}, which forbids namespaces without root; an administrator can: {cure}"
-            )
-    return f"this machine lets nobody have namespaces of one's own: {message or 'unshare says no more'}"
+            why = f"/proc/sys/{place} is {forbids}, which forbids namespaces without root"
+            return f"{why}; an administrator can: {cure}; --udp PORT:HOST:PORT needs none"
+    why = message or "unshare says no more"
+    return f"this machine lets nobody have namespaces of one's own ({why}); --udp PORT:HOST:PORT needs none"

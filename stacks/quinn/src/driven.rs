@@ -65,7 +65,6 @@ impl ControllerFactory for Factory {
             newest: None,
             recovery_since: None,
             rtt: RoundTrips { smoothed: Span::ZERO, min: Span::MAX, max: Span::ZERO },
-            reductions: 0,
         })
     }
 }
@@ -95,15 +94,9 @@ pub struct Driven {
     /// When the last reduction was; over as soon as a packet is acknowledged that was sent later (RFC 9002 section 7.3.2).
     recovery_since: Option<Instant>,
     rtt: RoundTrips,
-    reductions: u32,
 }
 
 impl Driven {
-    /// How many times the control was told of congestion.
-    pub fn reductions(&self) -> u32 {
-        self.reductions
-    }
-
     fn time(&self, instant: Instant) -> Time {
         Time::from_nanos(span(instant, self.started).as_nanos())
     }
@@ -183,7 +176,6 @@ impl Controller for Driven {
             _ => Signal::Loss,
         };
         self.recovery_since = Some(now);
-        self.reductions += 1;
         self.control.on_congestion(&Congestion {
             now: self.time(now),
             signal,

@@ -1,0 +1,198 @@
+//! Carries the datagrams of connections through a run.
+
+use crate::{Connection, Endpoint};
+use sojourn_core::{Span, Time};
+use sojourn_queue::{Dscp, FlowKey, Host, Protocol};
+use sojourn_scenario::{Direction, Scenario};
+use sojourn_sim::{Departure, Monitor, OutsidePacket, Session, Stopped};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// IP and UDP headers of a datagram (RFC 791, RFC 768).
+const HEADER_BYTES: usize = 28;
+/// The most that a datagram may have.
+const MOST_BYTES: usize = 65_507;
+/// So many calls at one instant are more than any stack has to do there.
+const RESTLESS: u32 = 100_000;
+/// Events of a simulation happen before the instant up to which it is taken.
+const INSTANT: Span = Span::from_nanos(1);
+
+/// Why connections were not carried to the end.
+#[derive(Debug)]
+pub enum Failure {
+    /// The simulation stopped.
+    Stopped(Stopped),
+    /// There is not a flow each way for every connection: so many connections, flows forward and flows back.
+    Flows(usize, usize, usize),
+    /// A stack did what none may do: which connection, when, and what.
+    Stack(usize, Time, String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Stopped(why) => write!(f, "the simulation stopped: {why:?}"),
+            Failure::Flows(connections, forward, back) => write!(
+                f,
+                "{connections} connections need as many flows with traffic = \"program\" in each direction; the scenario has \
+                 {forward} forward and {back} in reverse"
+            ),
+            Failure::Stack(connection, at, what) => {
+                write!(f, "connection {connection} at {:.6} s: {what}", at.since(Time::ZERO).as_secs_f64())
+            }
+        }
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Failure {
+        Failure::Stopped(stopped)
+    }
+}
+
+/// Takes `session` to its end, with one of `connections` on each of its flows of programs that travel forward, in their order;
+/// what it sends back takes the flow with the same number among those that travel in reverse.
+///
+/// # Errors
+/// [`Failure`]; the session is where it was then.
+pub fn run(session: &mut Session<Scenario>, connections: Vec<Connection>, monitor: &Monitor) -> Result<(), Failure> {
+    let flows = |wanted| {
+        let all = session.outside().into_iter();
+        all.filter(move |(_, way, _)| *way == wanted).map(|(flow, ..)| flow).collect::<Vec<_>>()
+    };
+    let (forward, back) = (flows(Direction::Forward), flows(Direction::Reverse));
+    if forward.len() != connections.len() || back.len() != connections.len() {
+        return Err(Failure::Flows(connections.len(), forward.len(), back.len()));
+    }
+    let ends = connections.into_iter().zip(forward).zip(back).enumerate();
+    let ends = ends.flat_map(|(number, ((connection, there), back))| {
+        let Connection { sender, receiver } = connection;
+        [End::new(number, sender, there), End::new(number, receiver, back)]
+    });
+    Carrier { session, ends: ends.collect(), datagrams: Vec::new(), free: Vec::new(), room: Vec::new() }.run(monitor)
+}
+
+/// One end of a connection, and the flow that carries what it sends.
+struct End {
+    connection: usize,
+    stack: Box<dyn Endpoint>,
+    flow: usize,
+    key: FlowKey,
+    delivered_bytes: u64,
+    /// Calls at the present instant.
+    calls: u32,
+    called_at: Time,
+}
+
+impl End {
+    fn new(connection: usize, stack: Box<dyn Endpoint>, flow: usize) -> End {
+        let key = FlowKey {
+            source: Host::new(flow as u32 + 1),
+            destination: Host::new(connection as u32 + 1),
+            source_port: 40_000,
+            destination_port: 443,
+            protocol: Protocol::Udp,
+        };
+        End { connection, stack, flow, key, delivered_bytes: 0, calls: 0, called_at: Time::ZERO }
+    }
+
+    fn fault(&self, now: Time, what: impl Into<String>) -> Failure {
+        Failure::Stack(self.connection, now, what.into())
+    }
+
+    /// Has the stack do something; what it panics with is its fault.
+    fn call<T>(&mut self, now: Time, work: impl FnOnce(&mut dyn Endpoint) -> T) -> Result<T, Failure> {
+        self.calls = if self.called_at == now { self.calls + 1 } else { 0 };
+        self.called_at = now;
+        if self.calls > RESTLESS {
+            return Err(self.fault(now, format!("it does not come to rest: over {RESTLESS} calls at one instant")));
+        }
+        let stack = &mut *self.stack;
+        catch_unwind(AssertUnwindSafe(|| work(stack))).map_err(|reason| {
+            let said = reason.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| reason.downcast_ref::<&str>().copied()).unwrap_or("without a word");
+            Failure::Stack(self.connection, now, format!("it panicked: {said}"))
+        })
+    }
+}
+
+struct Carrier<'a> {
+    session: &'a mut Session<Scenario>,
+    /// Both ends of each connection, one beside the other.
+    ends: Vec<End>,
+    /// The bytes under way, by token.
+    datagrams: Vec<Vec<u8>>,
+    free: Vec<u32>,
+    room: Vec<u8>,
+}
+
+impl Carrier<'_> {
+    fn run(mut self, monitor: &Monitor) -> Result<(), Failure> {
+        let end = self.session.end();
+        loop {
+            let wake = self.ends.iter().map(|end| end.stack.next_wake()).min().unwrap_or(Time::NEVER);
+            let event = self.session.next_event();
+            let until = wake.max(self.session.now()).min(if event < end { event + INSTANT } else { end }).min(end);
+            self.session.advance(until, monitor)?;
+            if until >= end {
+                return Ok(());
+            }
+            self.hand_over()?;
+            for index in 0..self.ends.len() {
+                let now = self.session.now();
+                if self.ends[index].stack.next_wake() <= now {
+                    self.ends[index].call(now, |stack| stack.wake(now))?;
+                    self.send(index)?;
+                }
+            }
+        }
+    }
+
+    /// Gives each end what has arrived for it.
+    fn hand_over(&mut self) -> Result<(), Failure> {
+        let mut departures: Vec<Departure> = Vec::new();
+        for index in 0..self.ends.len() {
+            self.session.take_departures(self.ends[index].flow, &mut departures);
+            for departure in departures.drain(..) {
+                if let Some((ecn, _)) = departure.arrived {
+                    let datagram = std::mem::take(&mut self.datagrams[departure.token as usize]);
+                    let other = &mut self.ends[index ^ 1];
+                    let at = departure.at;
+                    other.call(at, |stack| stack.receive(at, ecn, &datagram))?;
+                    let delivered_bytes = other.call(at, |stack| stack.delivered_bytes())?;
+                    let more = delivered_bytes - std::mem::replace(&mut other.delivered_bytes, delivered_bytes);
+                    self.session.credit(self.ends[index].flow, more);
+                    self.datagrams[departure.token as usize] = datagram;
+                    self.send(index ^ 1)?;
+                }
+                self.free.push(departure.token);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets an end send what it may.
+    fn send(&mut self, index: usize) -> Result<(), Failure> {
+        let now = self.session.now();
+        loop {
+            self.room.clear();
+            let mut room = std::mem::take(&mut self.room);
+            let end = &mut self.ends[index];
+            let sent = end.call(now, |stack| stack.transmit(now, &mut room));
+            self.room = room;
+            let Some(ecn) = sent? else { return Ok(()) };
+            let bytes = self.room.len();
+            if bytes == 0 || bytes > MOST_BYTES {
+                return Err(end.fault(now, format!("it sends a datagram of {bytes} bytes; allowed: 1 to {MOST_BYTES}")));
+            }
+            let token = self.free.pop().unwrap_or_else(|| {
+                self.datagrams.push(Vec::new());
+                self.datagrams.len() as u32 - 1
+            });
+            let (flow, key) = (end.flow, end.key);
+            std::mem::swap(&mut self.datagrams[token as usize], &mut self.room);
+            let bytes = (bytes + HEADER_BYTES) as u32;
+            self.session.enter(flow, &OutsidePacket { token, bytes, payload_bytes: 0, key, ecn, dscp: Dscp::DEFAULT });
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A toy of a stack: stop and wait, with a timer.
+
+use crate::{Connection, Ecn, Endpoint, Failure, Span, Time, run};
+use sojourn_scenario::{Base, Scenario};
+use sojourn_sim::{Monitor, Record, Session, Wanted};
+
+const PATH: &str = "duration = \"10 s\"\n\
+    bottleneck = { rate = \"8 Mbit/s\", queue = { kind = \"droptail\", limit = \"3 packets\" } }\n\
+    [[group]]\nname = \"data\"\ntraffic = \"program\"\nrtt = \"20 ms\"\n\
+    [[group]]\nname = \"back\"\ntraffic = \"program\"\ndirection = \"reverse\"\nrtt = \"20 ms\"\n";
+const BYTES: usize = 972;
+const AGAIN: Span = Span::from_millis(200);
+
+/// Sends its segments one by one, each when the last one was acknowledged, and again after a while.
+struct Sender {
+    next: u8,
+    left: u32,
+    due: Time,
+    sends: bool,
+}
+
+impl Sender {
+    fn new(segments: u32) -> Sender {
+        Sender { next: 0, left: segments, due: Time::ZERO, sends: false }
+    }
+}
+
+impl Endpoint for Sender {
+    fn receive(&mut self, _: Time, _: Ecn, datagram: &[u8]) {
+        if datagram[0] == self.next {
+            self.next = self.next.wrapping_add(1);
+            self.left -= 1;
+            self.sends = self.left > 0;
+            self.due = Time::NEVER;
+        }
+    }
+
+    fn wake(&mut self, _: Time) {
+        self.sends = self.left > 0;
+        self.due = Time::NEVER;
+    }
+
+    fn next_wake(&self) -> Time {
+        self.due
+    }
+
+    fn transmit(&mut self, now: Time, room: &mut Vec<u8>) -> Option<Ecn> {
+        if !std::mem::take(&mut self.sends) {
+            return None;
+        }
+        self.due = now + AGAIN;
+        room.resize(BYTES, self.next);
+        Some(Ecn::Ect0)
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        0
+    }
+}
+
+#[derive(Default)]
+struct Receiver {
+    next: u8,
+    answer: Option<u8>,
+    bytes: u64,
+    finished: Option<Time>,
+}
+
+impl Endpoint for Receiver {
+    fn receive(&mut self, now: Time, ecn: Ecn, datagram: &[u8]) {
+        assert_eq!(ecn, Ecn::Ect0);
+        if datagram[0] == self.next {
+            self.next = self.next.wrapping_add(1);
+            self.bytes += datagram.len() as u64;
+            self.finished = Some(now);
+        }
+        self.answer = Some(datagram[0]);
+    }
+
+    fn wake(&mut self, _: Time) {}
+
+    fn next_wake(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn transmit(&mut self, _: Time, room: &mut Vec<u8>) -> Option<Ecn> {
+        room.push(self.answer.take()?);
+        Some(Ecn::NotEct)
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn record(text: &str, connections: Vec<Connection>) -> Result<Record, Failure> {
+    let scenario = Scenario::parse(text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
+    let mut session = Session::new(scenario, 1, &Wanted::default());
+    run(&mut session, connections, &Monitor::default())?;
+    Ok(session.finish(&Monitor::default()).expect("no plug-in fails").record)
+}
+
+fn pair(sender: impl Endpoint + 'static, receiver: impl Endpoint + 'static) -> Connection {
+    Connection { sender: Box::new(sender), receiver: Box::new(receiver) }
+}
+
+#[test]
+fn a_transfer_takes_what_arithmetic_says() {
+    // A round trip of 20 ms, and 1 ms for 1000 bytes: 476 segments in 10 s, one more is under way.
+    let found = record(PATH, vec![pair(Sender::new(10_000), Receiver::default())]).expect("it rests");
+    assert_eq!(found.flows[0].delivered_bytes, 476 * BYTES as u64);
+    let whole = record(PATH, vec![pair(Sender::new(100), Receiver::default())]).expect("it rests");
+    assert_eq!(whole.flows[0].delivered_bytes, 100 * BYTES as u64);
+}
+
+#[test]
+fn a_stack_shares_the_link_and_repeats_itself() {
+    let lossy = PATH.replace("8 Mbit/s\"", "8 Mbit/s\", loss = 0.05");
+    let text = format!("{lossy}[[group]]\nname = \"tcp\"\ncontrol = \"cubic\"\nrtt = \"20 ms\"\n");
+    let run = || record(&text, vec![pair(Sender::new(10_000), Receiver::default())]).expect("it rests");
+    let (one, two) = (run(), run());
+    assert_eq!((one.events, one.flows[0].delivered_bytes), (two.events, two.flows[0].delivered_bytes));
+    assert!(one.groups["data"].drop_rate > Some(0.0), "one in twenty is lost");
+    assert!(one.groups["data"].goodput_mbps > 0.02, "what was lost is sent again");
+}
+
+struct Restless(Sender);
+
+impl Endpoint for Restless {
+    fn receive(&mut self, _: Time, _: Ecn, _: &[u8]) {
+        panic!("no stack for datagrams");
+    }
+
+    fn wake(&mut self, _: Time) {}
+
+    fn next_wake(&self) -> Time {
+        Time::ZERO
+    }
+
+    fn transmit(&mut self, now: Time, room: &mut Vec<u8>) -> Option<Ecn> {
+        self.0.transmit(now, room)
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// Sends one datagram of a size at once.
+struct Burst(usize, bool);
+
+impl Endpoint for Burst {
+    fn receive(&mut self, _: Time, _: Ecn, _: &[u8]) {}
+
+    fn wake(&mut self, _: Time) {}
+
+    fn next_wake(&self) -> Time {
+        if self.1 { Time::NEVER } else { Time::ZERO }
+    }
+
+    fn transmit(&mut self, _: Time, room: &mut Vec<u8>) -> Option<Ecn> {
+        room.resize(self.0, 0);
+        (!std::mem::replace(&mut self.1, true)).then_some(Ecn::NotEct)
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn what_no_stack_may_do_is_one_sentence() {
+    let said = |connections| record(PATH, connections).expect_err("it is at fault").to_string();
+    let restless = said(vec![pair(Restless(Sender::new(1)), Receiver::default())]);
+    assert!(restless.contains("connection 0 at 0.000000 s: it does not come to rest"), "{restless}");
+    let huge = said(vec![pair(Burst(70_000, false), Receiver::default())]);
+    assert!(huge.contains("it sends a datagram of 70000 bytes; allowed: 1 to 65507"), "{huge}");
+    let panics = said(vec![pair(Burst(100, false), Restless(Sender::new(0)))]);
+    assert!(panics.contains("it does not come to rest") || panics.contains("it panicked: no stack"), "{panics}");
+    let none = said(Vec::new());
+    assert!(none.contains("0 connections need as many flows"), "{none}");
+}
