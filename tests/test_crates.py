@@ -96,22 +96,29 @@ rtt = "40 ms"
 """
 
 
-def test_connections_of_another_stack_cross_a_path(tmp_path):
+@pytest.mark.parametrize(
+    ("stack", "control", "allowed"),
+    [("quinn", "sojourn:ledbat", "cubic, newreno, bbr, sojourn:NAME"), ("smoltcp", "reno", "cubic, reno, none")],
+)
+def test_connections_of_another_stack_cross_a_path(stack, control, allowed, tmp_path):
     path = tmp_path / "quic.toml"
     path.write_text(QUIC, encoding="utf-8")
     common = ["--quiet", "--locked", "--target-dir", ROOT / "target" / "stacks"]
 
     def cargo(*words):
-        return subprocess.run(["cargo", *words], cwd=ROOT / "stacks/quinn", capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["cargo", *words], cwd=ROOT / "stacks" / stack, capture_output=True, text=True, check=False
+        )
 
     tested = cargo("test", *common)
     assert (tested.returncode, "test result: ok" in tested.stdout) == (0, True), tested.stderr + tested.stdout
-    ran = cargo("run", *common, "--", path, "sojourn:ledbat")
+    ran = cargo("run", *common, "--", path, control)
     assert ran.returncode == 0, ran.stderr
     groups = json.loads(ran.stdout)["groups"]
-    assert groups["quic"]["goodput_mbps"] > 1
+    assert groups["tcp"]["goodput_mbps"] > 1
+    assert groups["quic"]["drop_rate"] is not None
     wrong = cargo("run", *common, "--", path, "vegas")
-    assert "allowed: cubic, newreno, bbr, sojourn:NAME" in wrong.stderr
+    assert (wrong.returncode, f"allowed: {allowed}" in wrong.stderr) == (1, True), wrong.stderr
 
 
 def test_where_the_crates_are_has_to_be_right(command, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import programs, stacks
+from benchmarks.common import DOCS, load
+from tests.conftest import Echo
 
 import sojourn
 from sojourn.cli import run_command_line
@@ -106,6 +110,30 @@ def test_a_wrong_call_says_what_is_missing(capfd: pytest.CaptureFixture[str]) ->
     assert "--pcap needs --out DIR" in capfd.readouterr().err
     assert run_command_line(["shell", "--line", "cable-100-10-quiet", "--server", "'", "--", "true"]) == 2
     assert "--server: No closing quotation" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("page", [programs, stacks])
+def test_the_pages_show_the_stored_numbers(page: Any) -> None:
+    text = "\n\n".join(page.render(load(page.NAME))).rstrip() + "\n"
+    assert text == (DOCS / "validation" / f"{page.NAME}.md").read_text(encoding="utf-8")
+
+
+def test_datagrams_cross_the_path_without_namespaces(path: str, echo: Echo) -> None:
+    """To an echo and back: two ways of 20 ms, in real time."""
+    ask = (
+        "import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(5)\n"
+        "for n in range(5):\n    began = time.monotonic()\n    s.sendto(bytes(100), ('127.0.0.1', PORT))\n"
+        "    s.recv(200)\n    print(round(1000 * (time.monotonic() - began)))\n"
+    )
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    client = [sys.executable, "-c", ask.replace("PORT", str(port))]
+    done = shell("--alone", "--udp", f"{port}:127.0.0.1:{echo.port}", "--", *client, path=path)
+    waited = [int(line) for line in done.stdout.split()]
+    assert len(waited) == 5, done.stderr
+    assert all(40 <= one < 140 for one in waited), waited
+    assert (shell("--udp", "x", path=path).returncode, shell("--udp", "1:2", path=path).returncode) == (2, 2)
 
 
 # What follows makes namespaces, and waits in real time.

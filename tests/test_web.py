@@ -122,8 +122,12 @@ KINDS = {
     "protections": disturbed("protection"),
     "access": line,
 }
+# A page has no programs whose packets could come.
 REGISTERED = {
-    f"{kind}: {member['name']}": made(member["name"]) for kind, made in KINDS.items() for member in CATALOGUE[kind]
+    f"{kind}: {member['name']}": made(member["name"])
+    for kind, made in KINDS.items()
+    for member in CATALOGUE[kind]
+    if member["name"] != "program"
 }
 TEXTS = {CHANGED: CHANGED_TEXT, **REGISTERED}
 

@@ -8,8 +8,6 @@ use sojourn_sim::{Departure, Monitor, OutsidePacket, Session, Stopped};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// IP and UDP headers of a datagram (RFC 791, RFC 768).
-const HEADER_BYTES: usize = 28;
 /// The most that a datagram may have.
 const MOST_BYTES: usize = 65_507;
 /// So many calls at one instant are more than any stack has to do there.
@@ -189,9 +187,9 @@ impl Carrier<'_> {
                 self.datagrams.push(Vec::new());
                 self.datagrams.len() as u32 - 1
             });
-            let (flow, key) = (end.flow, end.key);
+            let (flow, key, header_bytes) = (end.flow, end.key, end.stack.header_bytes());
             std::mem::swap(&mut self.datagrams[token as usize], &mut self.room);
-            let bytes = (bytes + HEADER_BYTES) as u32;
+            let bytes = bytes as u32 + header_bytes;
             self.session.enter(flow, &OutsidePacket { token, bytes, payload_bytes: 0, key, ecn, dscp: Dscp::DEFAULT });
         }
     }

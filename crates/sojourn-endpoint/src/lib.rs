@@ -6,10 +6,12 @@
 //! or from a seed, the same seed gives the same record.
 
 mod carry;
+mod command;
 #[cfg(test)]
 mod tests;
 
 pub use carry::{Failure, run};
+pub use command::{Asked, Connect, command, simulate};
 pub use sojourn_core::{Span, Time};
 pub use sojourn_queue::Ecn;
 
@@ -31,6 +33,12 @@ pub trait Endpoint {
 
     /// Bytes that the application at this end has got so far, in order.
     fn delivered_bytes(&self) -> u64;
+
+    /// Bytes of headers that a datagram gets on its way: those of IPv4 and UDP (RFC 791, RFC 768). A stack whose datagrams are
+    /// IP packets says 0.
+    fn header_bytes(&self) -> u32 {
+        28
+    }
 }
 
 /// Both ends of a connection.

@@ -25,7 +25,10 @@ class WorldCommand(ExampleCommand):
         """Return the parameters of the command, its worlds' among them."""
         params = super().get_params(ctx)
         at = next(place for place, one in enumerate(params) if isinstance(one, click.Option))
-        return [*params[:at], _world(), *_options(ctx.meta.get(_WORLD, registry.SIM)), *params[at:]]
+        # A command may have an option of its own with the name of a world's.
+        own = {param.name for param in params}
+        added = [one for one in _options(ctx.meta.get(_WORLD, registry.SIM)) if one.name not in own]
+        return [*params[:at], _world(), *added, *params[at:]]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Look which world is named first: another package's has options of its own."""

@@ -12,12 +12,9 @@ use driven::Factory;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{ClientConfig, ServerConfig, TransportConfig, VarInt};
-use sojourn_endpoint::{Connection, Time, run};
-use sojourn_scenario::{Base, Direction, Scenario};
-use sojourn_sim::{Monitor, Record, Session, Wanted};
+use sojourn_endpoint::{Asked, Connection, Time, command};
 use stack::Quinn;
 use std::error::Error;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Room for what is under way on any path of the ready scenarios: nothing but the congestion window is to hold a sender back.
@@ -38,11 +35,12 @@ fn controller(name: &str, seed: u64) -> Result<Arc<dyn ControllerFactory + Send 
     })
 }
 
-/// Both ends of connection `number`.
-fn connection(control: &str, seed: u64, number: usize, bytes: Option<u64>) -> Result<Connection, Box<dyn Error>> {
+/// Both ends of a connection.
+fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
     let (server_tls, client_tls) = keys::configs()?;
     let mut transport = TransportConfig::default();
-    transport.congestion_controller_factory(controller(control, seed + number as u64)?);
+    let control = asked.control.as_deref().unwrap_or("cubic");
+    transport.congestion_controller_factory(controller(control, asked.seed + asked.number as u64)?);
     transport.send_window(u64::from(WINDOW_BYTES));
     let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls)?));
     client.transport_config(Arc::new(transport));
@@ -52,43 +50,26 @@ fn connection(control: &str, seed: u64, number: usize, bytes: Option<u64>) -> Re
     server.transport_config(Arc::new(transport));
     let seeds = [1u8, 2].map(|side| {
         let mut seeds = [side; 32];
-        seeds[..8].copy_from_slice(&seed.to_le_bytes());
-        seeds[8..16].copy_from_slice(&(number as u64).to_le_bytes());
+        seeds[..8].copy_from_slice(&asked.seed.to_le_bytes());
+        seeds[8..16].copy_from_slice(&(asked.number as u64).to_le_bytes());
         seeds
     });
     Ok(Connection {
-        sender: Box::new(Quinn::client(client, bytes, Time::ZERO, seeds[0])),
+        sender: Box::new(Quinn::client(client, asked.bytes, Time::ZERO, seeds[0])),
         receiver: Box::new(Quinn::server(Arc::new(server), seeds[1])),
     })
 }
 
-/// Runs a scenario with quinn's connections on its flows of programs.
-fn record(scenario: Scenario, control: &str, seed: u64, bytes: Option<u64>) -> Result<Record, Box<dyn Error>> {
-    let mut session = Session::new(scenario, seed, &Wanted::default());
-    let flows = session.outside().into_iter().filter(|(_, direction, _)| *direction == Direction::Forward).count();
-    let connections: Vec<_> =
-        (0..flows).map(|number| connection(control, seed, number, bytes)).collect::<Result<_, _>>()?;
-    run(&mut session, connections, &Monitor::default()).map_err(|failure| format!("quinn, {control}: {failure}"))?;
-    Ok(session.finish(&Monitor::default()).map_err(|why| format!("{why:?}"))?.record)
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let [file, rest @ ..] = &words[..] else { return Err("a scenario is needed".into()) };
-    let text = std::fs::read_to_string(file)?;
-    let folder = Path::new(file).parent().unwrap_or(Path::new("."));
-    let loaded = Scenario::parse(&text, Some(file), &Base::Folder(folder.to_owned()), &[]);
-    let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
-    let control = rest.first().map_or("cubic", String::as_str);
-    let seed = rest.get(1).map_or(Ok(1), |seed| seed.parse())?;
-    let bytes = rest.get(2).map(|bytes| bytes.parse()).transpose()?;
-    println!("{}", serde_json::to_string(&record(scenario, control, seed, bytes)?)?);
-    Ok(())
+    command(&connect)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sojourn_endpoint::simulate;
+    use sojourn_scenario::{Base, Scenario};
+    use sojourn_sim::Record;
 
     const PATH: &str = "duration = \"20 s\"\n\
         bottleneck = { rate = \"20 Mbit/s\", queue = { kind = \"droptail\", limit = \"60 packets\" } }\n\
@@ -97,7 +78,8 @@ mod tests {
 
     fn run(control: &str, bytes: Option<u64>) -> Record {
         let scenario = Scenario::parse(PATH, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
-        record(scenario, control, 1, bytes).expect("it runs")
+        let asked = Asked { control: Some(control.to_owned()), seed: 1, number: 0, bytes };
+        simulate(scenario, &asked, &connect).expect("it runs")
     }
 
     #[test]
