@@ -98,7 +98,10 @@ rtt = "40 ms"
 
 @pytest.mark.parametrize(
     ("stack", "control", "allowed"),
-    [("quinn", "sojourn:ledbat", "cubic, newreno, bbr, sojourn:NAME"), ("smoltcp", "reno", "cubic, reno, none")],
+    [
+        ("quinn", "sojourn:ledbat", "cubic, newreno, bbr, sojourn:NAME"),
+        pytest.param("smoltcp", "reno", "cubic, reno, none", marks=pytest.mark.long),
+    ],
 )
 def test_connections_of_another_stack_cross_a_path(stack, control, allowed, tmp_path):
     path = tmp_path / "quic.toml"

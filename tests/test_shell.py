@@ -22,7 +22,7 @@ from sojourn.cli import run_command_line
 from sojourn.worlds import WorldError
 from sojourn.worlds.shell import inside, running
 from sojourn.worlds.shell.ends import RECEIVER, Ends
-from sojourn.worlds.shell.path import behind
+from sojourn.worlds.shell.path import behind, ended
 
 PATH = """
 duration = "30 s"
@@ -77,6 +77,18 @@ def test_a_scenario_keeps_its_own_groups_for_programs(tmp_path: Path) -> None:
     assert list(groups(str(file), [])) == ["game", "tcp"]
     with pytest.raises(sojourn.InputError, match='needs a group with traffic = "program" and direction = "forward"'):
         sojourn.Scenario.load(file).fit("shell")
+
+
+def test_what_had_not_begun_is_no_part_of_a_run_that_ended(tmp_path: Path) -> None:
+    late = '[[group]]\nname = "late"\ncontrol = "cubic"\nrtt = "10 ms"\nstart = "20 s"\n'
+    changes = '[[change]]\nat = "10 s"\nbottleneck.rate = "1 Mbit/s"\n'
+    file = tmp_path / "late.toml"
+    file.write_text(PATH + late + changes, encoding="utf-8")
+    source = behind(str(file), [])
+    whole, early = (json.loads(ended(source, length_s).resolve().to_json()) for length_s in (25, 0.05))
+    assert [group["name"] for group in whole["group"]] == ["sent", "received", "tcp", "late"]
+    assert [group["name"] for group in early["group"]] == ["sent", "received", "tcp"]
+    assert (len(whole["change"]), early.get("change", [])) == (1, [])
 
 
 def test_other_worlds_refuse_programs(path: str) -> None:
@@ -179,7 +191,7 @@ def test_every_packet_is_accounted_for(path: str) -> None:
     )
     told = found["shell"]
     assert told["packets_in"] == told["packets_out"] + told["lost"] + told["refused"] + told["under_way"]
-    assert told["packets_in"] >= 2000
+    assert (told["packets_in"] >= 2000, told["dropped"]) == (True, 0)
     assert told["lost"] == found["bottleneck"]["drops"] + found["reverse"]["drops"]
     assert told["lost"] >= 1900, "20 packets wait, and 1 s carries 1000"
 
@@ -215,6 +227,19 @@ def test_the_program_says_how_it_ended_and_has_its_own_words(path: str) -> None:
     done = shell("--server", f"{sys.executable} -c 'raise SystemExit(\"no\")'", "--", "true")
     assert "ended with 1: no" in done.stderr
     assert (done.returncode, record("--", "true", path=path)["shell"]["status"]) == (2, 0)
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_a_run_leaves_what_other_worlds_leave(path: str, tmp_path: Path) -> None:
+    words = ["--alone", "--live", "--pcap", "--out", str(tmp_path / "out"), "--page", str(tmp_path / "page.html")]
+    done = shell(*words, "--", "ping", "-i", "0.1", "-c", "15", "10.77.0.1", path=path)
+    assert done.returncode == 0, done.stderr
+    assert "sent 0.0" in done.stderr
+    assert (tmp_path / "out" / "bottleneck.pcapng").stat().st_size > 500
+    kept = sojourn.Result.load(tmp_path / "out")
+    assert kept.runs[0]["shell"]["packets_in"] >= 30
+    assert "10.77.0.1" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.testbed

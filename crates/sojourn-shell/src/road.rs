@@ -91,14 +91,20 @@ pub fn run(
         let due = road.session.next_event().min(road.session.end());
         let sleep = due.since(road.clock()).min(PATIENCE);
         let mut interests = [readable(road.ways[0].from), readable(road.ways[1].from)];
-        wait(&mut interests, if sleep > SPIN { sleep - SPIN } else { Span::ZERO })?;
+        match wait(&mut interests, if sleep > SPIN { sleep - SPIN } else { Span::ZERO }) {
+            // A signal, of which the caller hears when it is asked.
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            ready => ready?,
+        };
         for (index, interest) in interests.iter().enumerate() {
             if can_read(interest) {
                 road.take_in(index)?;
             }
         }
     }
-    Ok(road.timing.with(&road.late, road.buffers.under_way()))
+    let timing = road.timing.with(&road.late, road.buffers.under_way());
+    debug_assert!(timing.adds_up(), "{timing:?}");
+    Ok(timing)
 }
 
 /// All that lies between the two devices.

@@ -140,7 +140,8 @@ def shell(  # noqa: PLR0913 (one for each option)
     names = [group["name"] for group in carried(json.loads(native.to_json())["group"])]
     shown = _live(names) if live else None
     run = running.run(native, native.seed, wanted, ends, None, shown)
-    result = Result(native, [run], wanted, source_of)
+    ended = path.ended(source_of, json.loads(run.record())["duration_s"])
+    result = Result(ended.resolve(), [run], wanted, ended)
     render.print_remarks(result)
     if out is not None:
         result.save(out, force=force, pcap=pcap)

@@ -9,6 +9,8 @@ from sojourn.reading import input_error
 
 NAME = "shell"
 """The world's name."""
+PROGRAM = "program"
+"""The traffic of groups whose packets come from programs."""
 SENDER, RECEIVER = "sender", "receiver"
 """The ends of the path."""
 
@@ -37,4 +39,4 @@ def words(text: str, key: str) -> tuple[str, ...]:
 
 def carried(groups: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the groups whose packets come from programs."""
-    return [group for group in groups if group["traffic"]["kind"] == "program"]
+    return [group for group in groups if group["traffic"]["kind"] == PROGRAM]

@@ -22,6 +22,9 @@ class Forwarding:
     process: subprocess.Popen[bytes] | None
     asked_to_end: list[bool] = field(default_factory=list)
 
+    dropped: int = 0
+    """Packets that the kernel had no room for; it does not say."""
+
     @property
     def status(self) -> int | None:
         """What the program ended with; None where it goes on, or there is none."""

@@ -37,6 +37,10 @@ _ENDS_S = 2.0
 # include/uapi/linux/if_tun.h, include/uapi/linux/sched.h
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 _CLONE_NEWNET = 0x40000000
+# Of the thread, as a namespace is: this process has one.
+_NETWORK = "/proc/thread-self/ns/net"
+# /proc/net/dev: the name, eight numbers of what was received, bytes, packets, errors and drops of what was sent.
+_TRANSMIT_DROPS = 12
 # include/net/tcp_states.h, as /proc/net/tcp has it
 _LISTEN, _STATE = "0A", 3
 
@@ -52,7 +56,7 @@ def main() -> None:
     # A key at the terminal that ends the program ends the program alone.
     signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        devices, serving = [device(PROGRAM, level)], None
+        devices, serving, networks = [device(PROGRAM, level)], None, []
         with _other_network() if apart else nullcontext():
             devices += [device(OTHERS, level)] if apart else []
             socket.send_fds(asker, [b"{}\n"], devices)
@@ -60,16 +64,23 @@ def main() -> None:
                 os.close(one)
             if not _goes_on(asker):
                 return
+            networks.append(os.open(_NETWORK, os.O_RDONLY | os.O_CLOEXEC))
             if server:
                 serving = _started(server)
         # Results go to where the asker's do, and what the program says beside them.
         around = {**os.environ, LEVEL: str(level)}
         program = _process("command", command, stdout=sys.stderr if to_errors else None, env=around)
         status = _watch(asker, program, serving)
-    except (OSError, subprocess.CalledProcessError) as error:
+        dropped = _dropped(PROGRAM)
+        for network in networks[:apart]:
+            _call("setns", network, _CLONE_NEWNET)
+            dropped += _dropped(OTHERS)
+    except subprocess.CalledProcessError as error:
+        _say(asker, error=error.stderr.strip())
+    except OSError as error:
         _say(asker, error=str(error))
-        return
-    _say(asker, status=status)
+    else:
+        _say(asker, status=status, dropped=dropped)
 
 
 def _say(asker: socket.socket, **what: object) -> None:
@@ -86,21 +97,27 @@ def _goes_on(asker: socket.socket) -> bool:
 @contextmanager
 def _other_network() -> Iterator[None]:
     """Make a network namespace, and be in it meanwhile."""
-    library = ctypes.CDLL(None, use_errno=True)
-
-    def call(name: str, *arguments: int) -> None:
-        if getattr(library, name)(*arguments) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, f"{name}: {os.strerror(number)}")
-
-    # Of the thread, as the namespace is: this process has one.
-    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    call("unshare", _CLONE_NEWNET)
+    before = os.open(_NETWORK, os.O_RDONLY | os.O_CLOEXEC)
+    _call("unshare", _CLONE_NEWNET)
     try:
         yield
     finally:
-        call("setns", before, _CLONE_NEWNET)
+        _call("setns", before, _CLONE_NEWNET)
         os.close(before)
+
+
+def _call(name: str, *arguments: int) -> None:
+    """Call a function of the C library that this Python does not have."""
+    if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+
+
+def _dropped(name: str) -> int:
+    """Return the packets that a device of the present network had no room for before they were read."""
+    rows = Path("/proc/thread-self/net/dev").read_text(encoding="ascii").splitlines()
+    (words,) = (row.split() for row in rows if row.split()[0] == f"{name}:")
+    return int(words[_TRANSMIT_DROPS])
 
 
 def addresses(name: str, level: int) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.reading import Source, find, input_error
-from sojourn.worlds.shell.ends import RECEIVER, SENDER, carried
+from sojourn.worlds.shell.ends import PROGRAM, RECEIVER, SENDER, carried
 
 SENT, RECEIVED = "sent", "received"
 """The groups of what the program sends and gets, where the scenario has none of its own for programs."""
@@ -52,21 +52,39 @@ def behind(
     return _first_valid([replace(found, text=json.dumps({**tables, "duration": one}), is_json=True) for one in lengths])
 
 
+def ended(source: Source, duration_s: float) -> Source:
+    """Return the scenario with the time that a run of it took, without what would have begun later."""
+    tables = json.loads(source.resolve().to_json())
+    # A change after the end is none, and neither is a flow that had not begun; programs begin when they like.
+    changes = [one for one in tables.get("change", []) if _native.seconds("at", one["at"]) < duration_s]
+    now = {**tables, "duration": f"{duration_s:.9f} s", "change": changes}
+
+    def of(groups: Sequence[Mapping[str, Any]]) -> Source:
+        return replace(source, text=json.dumps({**now, "group": groups}), is_json=True, changes=())
+
+    programs = [{**group, "start": "0 s"} for group in carried(tables["group"])]
+    others = [group for group in tables["group"] if group["traffic"]["kind"] != PROGRAM]
+    return of([*programs, *(group for group in others if _holds(of([group])))])
+
+
 def _first_valid(sources: Sequence[Source]) -> Source:
     """Return the first source that can be resolved, or the last: simulated flows may not send for ever."""
-    for source in sources[:-1]:
-        try:
-            source.resolve()
-        except _native.InputError:
-            continue
-        return source
-    return sources[-1]
+    return next(filter(_holds, sources[:-1]), sources[-1])
+
+
+def _holds(source: Source) -> bool:
+    """Whether a scenario can be resolved."""
+    try:
+        source.resolve()
+    except _native.InputError:
+        return False
+    return True
 
 
 def _own(at: str, rtt: str) -> list[Mapping[str, Any]]:
     """Return the groups of a program at one end of the path."""
     return [
-        {"name": name, "direction": direction, "traffic": "program", "rtt": rtt} for name, direction in _WAY[at].items()
+        {"name": name, "direction": direction, "traffic": PROGRAM, "rtt": rtt} for name, direction in _WAY[at].items()
     ]
 
 

@@ -3,9 +3,11 @@
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -65,7 +67,7 @@ class ShellRun:
     @property
     def remarks(self) -> list[str]:
         """What a reader should know of the run."""
-        late, refused = self.timing["late_ms_p99"], self.timing["refused"]
+        late, refused, dropped = (self.timing[name] for name in ("late_ms_p99", "refused", "dropped"))
         found = []
         if late is not None and late > LATE_MS:
             found.append(
@@ -74,7 +76,13 @@ class ShellRun:
             )
         if refused:
             found.append(f"{refused} packets had reached the end of the path and found no room in the kernel")
+        if dropped:
+            found.append(f"{dropped} packets were lost before the path: they came faster than they could be read")
         return found
+
+    def write_pcap(self, path: str) -> None:
+        """Write what crossed the bottleneck."""
+        self.native.write_pcap(path)
 
 
 Seen = list[tuple[int, int, int, int]]
@@ -109,7 +117,7 @@ def run(
             return not inside.has_ended()
 
         native, timing = _native.shell(scenario, seed, ends.at_receiver, inside.devices, keep, look)
-        return ShellRun(native, ends, inside.status, json.loads(timing))
+        return ShellRun(native, ends, inside.status, {**json.loads(timing), "dropped": inside.dropped})
 
 
 @dataclass
@@ -121,6 +129,7 @@ class _Inside:
     devices: tuple[int, int]
     """The files of the program's device and of the others'."""
     status: int | None = None
+    dropped: int = 0
 
     def begin(self) -> None:
         """Let the programs start."""
@@ -135,7 +144,7 @@ class _Inside:
         said = json.loads(data) if data else {}
         if "error" in said:
             raise input_error(said["error"], key="command")
-        self.status = said.get("status")
+        self.status, self.dropped = said.get("status"), said.get("dropped", 0)
         return True
 
 
@@ -148,10 +157,10 @@ def _namespaces(ends: Ends) -> Iterator[_Inside]:
     apart = level == 0 or bool(ends.server)
     what = json.dumps([ends.command, ends.server, ends.to_errors, level, apart])
     inside = children.program(str(Path(__file__).with_name("inside.py")), str(other.fileno()), what)
-    try:
-        process = subprocess.Popen([*_NAMESPACES, *inside], pass_fds=[other.fileno()])
-    except FileNotFoundError as error:
-        raise WorldError("the world 'shell' needs the command unshare (package util-linux)") from error
+    for tool, package in (("unshare", "util-linux"), ("ip", "iproute2")):
+        if shutil.which(tool) is None:
+            raise WorldError(f"the world {NAME!r} needs the command {tool} (package {package})")
+    process = subprocess.Popen([*_NAMESPACES, *inside], pass_fds=[other.fileno()])
     other.close()
     files: list[int] = []
     try:
@@ -188,6 +197,10 @@ def _keys_for_the_program(inside: _Inside | Forwarding) -> Iterator[None]:
         if isinstance(inside, Forwarding):
             inside.asked_to_end.append(True)
 
+    if threading.current_thread() is not threading.main_thread():
+        # Keys reach the main thread alone.
+        yield
+        return
     before = signal.signal(signal.SIGINT, asked)
     try:
         yield
