@@ -11,7 +11,7 @@ use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
 use crate::link::{Link, Shared, Special};
-use crate::network::{BOTTLENECK, changes_line, halves, named_links, of_link, place, queue, service};
+use crate::network::{BOTTLENECK, changes_line, end_of, halves, named_links, of_link, place, queue, service};
 use crate::noise::NoisyWire;
 use crate::packets::PacketLog;
 use crate::phases::Phases;
@@ -43,9 +43,9 @@ struct Builder<'a> {
     links: Vec<Link>,
     lines: Vec<Line>,
     /// Lines that flows share, by where packets travel and how long.
-    shared: HashMap<(Direction, Span), usize>,
+    shared: HashMap<(Direction, Span, LineEnd), usize>,
     /// Those of them that flows take after a change.
-    routes: HashMap<(Direction, Span), usize>,
+    routes: HashMap<(Direction, Span, LineEnd), usize>,
     devices: Vec<crate::device::Device>,
     /// The first link of each direction, where there is one.
     entrances: [Option<usize>; 2],
@@ -356,8 +356,9 @@ impl Builder<'_> {
     /// The lines behind the last link, for a flow's packets that travel forward and in reverse.
     fn flow_lines(&mut self, group: &Group, rtt: Span) -> [usize; 2] {
         let (there, back) = halves(rtt);
-        [Direction::Forward, Direction::Reverse]
-            .map(|direction| self.shared_line(direction, if direction == group.direction { there } else { back }))
+        [Direction::Forward, Direction::Reverse].map(|direction| {
+            self.shared_line(direction, if direction == group.direction { there } else { back }, end_of(group))
+        })
     }
 
     /// The lines that flows take after changes.
@@ -368,16 +369,16 @@ impl Builder<'_> {
                 let group = &scenario.groups[change.group];
                 let (there, back) = halves(rtt);
                 for (way, delay) in [(group.direction, there), (group.direction.opposite(), back)] {
-                    let line = self.shared_line(way, delay);
-                    self.routes.insert((way, delay), line);
+                    let line = self.shared_line(way, delay, end_of(group));
+                    self.routes.insert((way, delay, end_of(group)), line);
                 }
             }
         }
     }
 
-    fn shared_line(&mut self, direction: Direction, delay: Span) -> usize {
-        *self.shared.entry((direction, delay)).or_insert_with(|| {
-            self.lines.push(Line::constant(delay, LineEnd::Endpoint));
+    fn shared_line(&mut self, direction: Direction, delay: Span, end: LineEnd) -> usize {
+        *self.shared.entry((direction, delay, end)).or_insert_with(|| {
+            self.lines.push(Line::constant(delay, end));
             self.lines.len() - 1
         })
     }
@@ -455,7 +456,7 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
         source: host(group.hosts),
         destination: host(group.receiver_hosts),
         source_port: 40_000u16.wrapping_add((index / group.hosts.unwrap_or(group.flows)) as u16),
-        destination_port: if matches!(endpoints, Endpoints::Outside(_)) { 0 } else { FIRST_PORT },
+        destination_port: FIRST_PORT,
         protocol,
     }
 }

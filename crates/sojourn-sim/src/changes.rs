@@ -1,12 +1,12 @@
 //! What changes while a run goes on.
 
 use crate::flow::Endpoints;
-use crate::network::{changes_capacity, changes_line, halves, named_links, place, queue, service};
+use crate::network::{changes_capacity, changes_line, end_of, halves, named_links, place, queue, service};
 use crate::tokens::Tokens;
 use crate::world::World;
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Stream, Time};
-use sojourn_scenario::{Direction, Scenario};
+use sojourn_scenario::{Direction, Group, Scenario};
 
 /// When the change `index` of a scenario happens.
 pub fn time_of(scenario: &Scenario, index: usize) -> Time {
@@ -54,18 +54,18 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
             retune(change.group, control, world);
         }
         if let Some(rtt) = &change.rtt {
-            reroute(change.group, scenario.groups[change.group].direction, rtt, world);
+            reroute(change.group, &scenario.groups[change.group], rtt, world);
         }
     }
 }
 
 /// Packets of a group's flows take the lines of other round-trip times from now on.
-fn reroute(group: usize, direction: Direction, rtt: &[Span], world: &mut World) {
-    for flow in world.flows.iter_mut().filter(|flow| flow.group as usize == group) {
+fn reroute(index: usize, group: &Group, rtt: &[Span], world: &mut World) {
+    for flow in world.flows.iter_mut().filter(|flow| flow.group as usize == index) {
         let (there, back) = halves(rtt[flow.index as usize]);
         flow.lines = [Direction::Forward, Direction::Reverse].map(|way| {
-            let delay = if way == direction { there } else { back };
-            world.routes[&(way, delay)] as u32
+            let delay = if way == group.direction { there } else { back };
+            world.routes[&(way, delay, end_of(group))] as u32
         });
     }
 }

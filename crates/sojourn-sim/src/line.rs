@@ -5,10 +5,12 @@ use sojourn_core::{Rate, Serializer, Span, Stream, Time, make_room};
 use sojourn_scenario::{Direction, Jitter, Shape};
 
 /// Where a line ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LineEnd {
     /// At the flow's endpoint.
     Endpoint,
+    /// At programs outside the simulation.
+    Outside,
     /// At the network's entrance for this direction of travel.
     Network(Direction),
     /// Where packets go that have crossed this link.

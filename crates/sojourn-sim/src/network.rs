@@ -1,10 +1,11 @@
 //! The links of a scenario as a run has them: their order and names, what they are made of, and what changes of them.
 
+use crate::line::LineEnd;
 use crate::link::Service;
 use crate::opportunities::Opportunities;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::Queue;
-use sojourn_scenario::{self as scenario, Capacity, Change, Direction, LinkChange, Scenario, Which};
+use sojourn_scenario::{self as scenario, Capacity, Change, Direction, Group, LinkChange, Scenario, Traffic, Which};
 use sojourn_transport::Segment;
 
 /// Index of the bottleneck among the links.
@@ -66,4 +67,9 @@ pub fn changes_capacity(link: &LinkChange) -> bool {
 /// Whether a change is one of what happens behind the link.
 pub fn changes_line(link: &LinkChange) -> bool {
     link.keys.iter().any(|key| ["delay", "jitter"].contains(key))
+}
+
+/// Where the lines of a group's flows end.
+pub fn end_of(group: &Group) -> LineEnd {
+    if matches!(group.traffic, Traffic::Program(_)) { LineEnd::Outside } else { LineEnd::Endpoint }
 }

@@ -37,7 +37,7 @@ pub struct World {
     /// All delay lines.
     pub lines: Lines,
     /// Those that flows take after a change: by where packets travel, and how long.
-    pub routes: HashMap<(Direction, Span), usize>,
+    pub routes: HashMap<(Direction, Span, LineEnd), usize>,
     /// All connections of all flows.
     pub flows: Vec<Flow>,
     /// The instruments of each group.
@@ -203,6 +203,10 @@ impl World {
                 let (entrance, line) = self.flows[packet.flow as usize].way_in(direction);
                 self.enter(entrance, line, &packet);
                 self.on_left_host(&packet);
+            }
+            LineEnd::Outside => {
+                let packet = self.leave_line(index);
+                self.leave_for_outside(&packet);
             }
             LineEnd::Beyond(link) => {
                 let packet = self.leave_line(index);
