@@ -221,6 +221,7 @@ def test_marks_reach_the_other_end_and_code_points_stay(path: str) -> None:
 @pytest.mark.real_time
 def test_the_program_says_how_it_ended_and_has_its_own_words(path: str) -> None:
     assert shell("--", "sh", "-c", "exit 7").returncode == 7
+    assert shell("--", "sh", "-c", "kill -9 $$").returncode == 128 + signal.SIGKILL
     assert shell("--", "cat", input="words\n").stdout == "words\n"
     done = shell("--", "no-such-program")
     assert (done.returncode, "no-such-program" in done.stderr) == (2, True)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _LOOK_S = 1.0
+_SIGNALLED = 128
 _BIN_S = 0.1
 
 
@@ -137,7 +138,8 @@ def shell(  # noqa: PLR0913 (one for each option)
     ends = Ends(program, words(server or "", "--server"), at == RECEIVER, way, to_errors=as_json)
     bin_s = None if out is None and page is None else _BIN_S
     wanted = Wanted(bin_s, packets=pcap, delays=True)
-    names = [group["name"] for group in carried(json.loads(native.to_json())["group"])]
+    groups = carried(json.loads(native.to_json())["group"])
+    names = [group["name"] for group in groups for _ in range(group.get("flows", 1))]
     shown = _live(names) if live else None
     run = running.run(native, native.seed, wanted, ends, None, shown)
     ended = path.ended(source_of, json.loads(run.record())["duration_s"])
@@ -154,7 +156,9 @@ def shell(  # noqa: PLR0913 (one for each option)
     else:
         with contextlib.redirect_stdout(sys.stderr):
             render.print_result(result)
-    context.exit(run.status or 0)
+    # As a shell says of what a signal has ended.
+    status = run.status or 0
+    context.exit(status if status >= 0 else _SIGNALLED - status)
 
 
 def _live(names: Sequence[str]) -> "Live":

@@ -35,7 +35,7 @@ def behind(
     if source is None:
         if not any(override.startswith(("access.", "bottleneck.")) for override in overrides):
             raise input_error("no path is named; give a scenario's file or name, or --line NAME", key="--line")
-        # As long as what simulated flows of a line may send at any rate.
+        # Of a length that lets a line's flows send at any rate; the one below takes its place.
         text = json.dumps({"name": "shell", "duration": "60 s", "group": _own(at, rtt or RTT)})
         found = Source("shell", text, str(Path.cwd()), is_json=True, root=root)
     else:
