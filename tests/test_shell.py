@@ -1,8 +1,10 @@
 """Programs behind a path: what is made of a scenario, and what packets meet in namespaces."""
 
+import functools
 import json
 import os
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -149,6 +151,23 @@ def test_datagrams_cross_the_path_without_namespaces(path: str, echo: Echo) -> N
 
 
 # What follows makes namespaces, and waits in real time.
+
+
+@functools.cache
+def forbids() -> str:
+    """Return what keeps namespaces from being made here; nothing where they can be."""
+    tools = [tool for tool in ("unshare", "ip", "ping") if shutil.which(tool) is None]
+    if tools or not Path("/dev/net/tun").exists():
+        return f"not here: {', '.join(tools) or '/dev/net/tun'}"
+    tried = subprocess.run([*running._NAMESPACES, "true"], capture_output=True, text=True, check=False)
+    return tried.stderr.strip() if tried.returncode else ""
+
+
+@pytest.fixture(autouse=True)
+def _possible(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("testbed") and forbids():
+        pytest.skip(f"no namespaces: {forbids()}")
+
 
 LINE = ["shell", "--line", "cable-100-10-quiet"]
 
