@@ -50,8 +50,14 @@ sys.modules["msvcrt"] = msvcrt
 os.O_BINARY = os.O_NOINHERIT = 0
 sys.platform = "win32"
 """
-# Real kernels, real hosts and real uplinks: imported when they are used, after `need_linux`.
-_LINUX_ONLY = ("sojourn.worlds.linux.", "sojourn.worlds.hosts.", "sojourn.pad.")
+# Real kernels, real hosts, real uplinks and namespaces: imported when they are used, after `need_linux`.
+_LINUX_ONLY = (
+    "sojourn.worlds.linux.",
+    "sojourn.worlds.hosts.",
+    "sojourn.worlds.shell.inside",
+    "sojourn.worlds.shell.running",
+    "sojourn.pad.",
+)
 _IMPORT_ALL = f"""
 import sojourn
 for module in pkgutil.walk_packages(sojourn.__path__, "sojourn."):
@@ -119,6 +125,7 @@ def test_what_needs_linux_says_so(tmp_path: Path) -> None:
         "testbed clean",
         "agent",
         "pad 192.0.2.7",
+        "shell --line cable-100-10-film -- true",
     ]
     for command, (code, out, err) in _main(commands, tmp_path).items():
         assert (code, out) == (2, ""), command

@@ -110,12 +110,13 @@ def shell(  # noqa: PLR0913 (one for each option)
     """
     from sojourn.result import Result
     from sojourn.system import need_linux
-    from sojourn.worlds.shell import path, running
     from sojourn.worlds.shell.ends import NAME, RECEIVER, SENDER, Ends, carried, words
-    from sojourn.worlds.shell.forwarding import addresses
     from sojourn.worlds.world import Wanted
 
     need_linux(f"`sojourn {NAME}`")
+    from sojourn.worlds.shell import path, running
+    from sojourn.worlds.shell.forwarding import addresses
+
     if out is not None:
         from sojourn.store import check_directory
 
