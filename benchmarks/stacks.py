@@ -203,8 +203,8 @@ _BBR = """**quinn's BBR** drops {most:.0f} % of its packets under RED, where Soj
 _WINDOW = """**smoltcp's congestion window** does not bound what is in flight: `seq_to_transmit` in src/socket/tcp.rs
     compares it with what may be sent at once, and what was sent before is not subtracted (RFC 5681 section 3.1). So
     CUBIC and Reno give the same run, and {drops:.0f} % of their packets are dropped behind DropTail; only the
-    receiver's window holds them back. Tried once, on 29 November 2026: with what is in flight subtracted there,
-    CUBIC's drops in a minute behind DropTail fall from 65,181 to 35."""
+    receiver's window holds them back. In a copy that subtracts it the two
+    controls differ and CUBIC loses next to nothing; no command of the project does that."""
 _COMMAND = "cargo run --release --manifest-path stacks/{stack}/Cargo.toml -- path.toml {control}"
 _METHOD = """Quinn's datagrams have up to 1480 bytes with their IP and UDP headers, Sojourn's segments 1500. Smoltcp
     has no SACK and no ECN here; quinn has both, so that queues which mark do not drop its packets. Smoltcp's buffers

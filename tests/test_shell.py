@@ -22,7 +22,7 @@ from tests.conftest import Echo
 import sojourn
 from sojourn.cli import run_command_line
 from sojourn.worlds import WorldError
-from sojourn.worlds.shell import inside, running
+from sojourn.worlds.shell import WORLD, ShellOptions, inside, running
 from sojourn.worlds.shell.ends import RECEIVER, Ends
 from sojourn.worlds.shell.path import behind, ended
 
@@ -260,6 +260,60 @@ def test_a_run_leaves_what_other_worlds_leave(path: str, tmp_path: Path) -> None
     kept = sojourn.Result.load(tmp_path / "out")
     assert kept.runs[0]["shell"]["packets_in"] >= 30
     assert "10.77.0.1" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_a_shell_that_was_stopped_goes_on_and_says_that_it_stood_still(path: str) -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "sojourn",
+        "shell",
+        path,
+        "--json",
+        "--",
+        "ping",
+        "-i",
+        "0.1",
+        "-c",
+        "30",
+        "10.77.0.1",
+    ]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        process.send_signal(signal.SIGCONT)
+        said, _ = process.communicate(timeout=60)
+    run = json.loads(said)["runs"][0]
+    told = run["shell"]
+    assert (process.returncode, told["dropped"]) == (0, 0)
+    assert told["packets_in"] == told["packets_out"] + told["lost"] + told["refused"] + told["under_way"]
+    assert run["groups"]["tcp"]["goodput_mbps"] > 1, "simulated flows catch up"
+    assert 800 < told["stalled_ms"] < 1500
+    assert any("the path stood still for up to" in remark for remark in told["remarks"]), told
+
+
+def test_a_program_is_in_the_home_of_its_line_whichever_way_is_the_bottleneck() -> None:
+    down = groups(None, ["access.line=cable-100-10-quiet", "access.bottleneck=down"])
+    up = groups(None, ["access.line=cable-100-10-quiet"])
+    assert [found["sent"]["direction"] for found in (up, down)] == ["forward", "reverse"]
+
+
+def test_what_real_time_cannot_have_is_said(path: str) -> None:
+    filtered = behind(path, ["bottleneck.queue={ kind = 'cake', ack_filter = 'normal' }"]).resolve()
+    assert WORLD.fit(filtered, ShellOptions()) == ["CAKE's ack_filter sees no acknowledgements in packets of programs"]
+    assert WORLD.fit(behind(path, []).resolve(), ShellOptions()) == []
+
+
+def test_a_scenario_that_takes_one_way_alone_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "one-way.toml"
+    file.write_text(f'{PATH}[[group]]\nname = "up"\ntraffic = "program"\nrtt = "10 ms"\n', encoding="utf-8")
+    assert run_command_line(["shell", str(file), "--", "true"]) == 2
+    assert 'a group with traffic = "program" and direction = "reverse"' in capfd.readouterr().err
+    assert run_command_line(["shell", str(file), "--rtt", "5 ms", "--", "true"]) == 2
+    assert "--rtt: the scenario has up for programs" in capfd.readouterr().err
 
 
 @pytest.mark.testbed

@@ -217,15 +217,15 @@ def shell(
     at_receiver: bool,
     ends: tuple[int, int] | tuple[str, str],
     keep: tuple[float | None, bool, bool, bool, bool],
-    look: Callable[[float, int, list[tuple[int, int, int, int]]], bool],
+    look: Callable[[float, list[tuple[int, int, int, int]]], bool],
 ) -> tuple[Run, str]:
     """Carry packets through the scenario's path until `look` says no.
 
     The ends are files of TUN devices, the program's first, or a local and a remote UDP address.
 
-    Some times a second `look` is told the seconds so far, the packets that have come, and for each group of programs
-    the payload bytes, the drops, and the ns in the queue of so many packets. Return the run, and what came of packets
-    and clock as JSON. Raises OSError where a device fails.
+    Some times a second `look` is told the seconds so far, and for each group of programs the payload bytes, the drops,
+    and the ns in the queue of so many packets. Return the run, and what came of packets and clock as JSON. Raises
+    OSError where a device fails.
     """
 
 def load_json(text: str, base_dir: str | None = None, overrides: list[str] = ..., root: str | None = None) -> Scenario:

@@ -2,7 +2,7 @@
 
 use crate::{Connection, Endpoint};
 use sojourn_core::{Span, Time};
-use sojourn_queue::{Dscp, FlowKey, Host, Protocol};
+use sojourn_queue::{Dscp, FlowKey};
 use sojourn_scenario::{Direction, Scenario};
 use sojourn_sim::{Departure, Monitor, OutsidePacket, Session, Stopped};
 use std::fmt;
@@ -64,10 +64,11 @@ pub fn run(session: &mut Session<Scenario>, connections: Vec<Connection>, monito
     }
     let ends = connections.into_iter().zip(forward).zip(back).enumerate();
     let ends = ends.flat_map(|(number, ((connection, there), back))| {
-        let Connection { sender, receiver } = connection;
-        [End::new(number, sender, there), End::new(number, receiver, back)]
+        let (Connection { sender, receiver }, key) = (connection, session.key(there));
+        [End::new(number, sender, there, key), End::new(number, receiver, back, key.reversed())]
     });
-    Carrier { session, ends: ends.collect(), datagrams: Vec::new(), free: Vec::new(), room: Vec::new() }.run(monitor)
+    let ends = ends.collect();
+    Carrier { session, ends, datagrams: Vec::new(), free: Vec::new(), room: Vec::new() }.run(monitor)
 }
 
 /// One end of a connection, and the flow that carries what it sends.
@@ -83,14 +84,7 @@ struct End {
 }
 
 impl End {
-    fn new(connection: usize, stack: Box<dyn Endpoint>, flow: usize) -> End {
-        let key = FlowKey {
-            source: Host::new(flow as u32 + 1),
-            destination: Host::new(connection as u32 + 1),
-            source_port: 40_000,
-            destination_port: 443,
-            protocol: Protocol::Udp,
-        };
+    fn new(connection: usize, stack: Box<dyn Endpoint>, flow: usize, key: FlowKey) -> End {
         End { connection, stack, flow, key, delivered_bytes: 0, calls: 0, called_at: Time::ZERO }
     }
 

@@ -5,7 +5,7 @@ use crate::run::Run;
 use crate::scenario::{Keep, Scenario, stopped, wanted};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sojourn_shell::{End, Failure, Side, Timing, run};
+use sojourn_shell::{End, Failure, Side, run};
 use sojourn_sim::{Monitor, Session};
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -50,8 +50,8 @@ pub fn shell(
     let mut raised = None;
     let timing = py
         .detach(|| {
-            run(&mut session, side, &mut ends, &mut |session, timing| {
-                Python::attach(|py| goes_on(py, &look, session, timing)).unwrap_or_else(|error| {
+            run(&mut session, side, &mut ends, &mut |session| {
+                Python::attach(|py| goes_on(py, &look, session)).unwrap_or_else(|error| {
                     raised = Some(error);
                     false
                 })
@@ -70,19 +70,14 @@ pub fn shell(
 /// For each flow of programs: payload bytes, packets dropped, time in the queue in ns and the number of packets it is the sum of.
 type Seen = Vec<(u64, u64, u128, u64)>;
 
-fn goes_on(
-    py: Python<'_>,
-    look: &Py<PyAny>,
-    session: &Session<sojourn_scenario::Scenario>,
-    timing: &Timing,
-) -> PyResult<bool> {
+fn goes_on(py: Python<'_>, look: &Py<PyAny>, session: &Session<sojourn_scenario::Scenario>) -> PyResult<bool> {
     py.check_signals()?;
     let seen = session.outside().into_iter().map(|(flow, ..)| {
         let glimpse = session.glimpse(flow);
         (glimpse.delivered_bytes, glimpse.drops, glimpse.waited.0, glimpse.waited.1)
     });
     let elapsed_s = session.now().as_secs_f64();
-    look.call1(py, (elapsed_s, timing.packets_in, seen.collect::<Seen>()))?.extract(py)
+    look.call1(py, (elapsed_s, seen.collect::<Seen>()))?.extract(py)
 }
 
 fn failed(failure: Failure) -> PyErr {

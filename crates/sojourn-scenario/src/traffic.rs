@@ -26,7 +26,8 @@ use sojourn_core::plugin::NameTaken;
 use sojourn_core::registry::Descriptor;
 use sojourn_queue::Ecn;
 
-/// Kinds of traffic that do not respond to congestion, and so have no control.
+/// Kinds of traffic that have no control of the simulation: what does not respond to congestion, and programs, which have
+/// their own.
 pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "ping", "train", "voip", "padding", "adaptive-padding", "program"];
 
 pub(crate) static TRAFFIC: Select = Select {

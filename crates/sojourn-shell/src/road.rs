@@ -75,7 +75,7 @@ pub fn run(
     session: &mut Session<Scenario>,
     side: Side,
     ends: &mut [End; 2],
-    goes_on: &mut dyn FnMut(&Session<Scenario>, &Timing) -> bool,
+    goes_on: &mut dyn FnMut(&Session<Scenario>) -> bool,
 ) -> Result<Timing, Failure> {
     wake_on_time()?;
     let mut road = Road::new(session, side, &*ends)?;
@@ -84,18 +84,21 @@ pub fn run(
         road.advance()?;
         if road.session.now().since(asked) >= PATIENCE {
             asked = road.session.now();
-            if !goes_on(road.session, &road.timing) {
+            if !goes_on(road.session) {
                 break;
             }
         }
         let due = road.session.next_event().min(road.session.end());
-        let sleep = due.since(road.clock()).min(PATIENCE);
+        let slept = road.clock();
+        let sleep = due.since(slept).min(PATIENCE);
         let mut interests = [readable(road.ways[0].from), readable(road.ways[1].from)];
         match wait(&mut interests, if sleep > SPIN { sleep - SPIN } else { Span::ZERO }) {
             // A signal, of which the caller hears when it is asked.
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::Interrupted => false,
             ready => ready?,
         };
+        let stalled = road.clock().since(slept + sleep);
+        road.timing.stalled_ms = road.timing.stalled_ms.max(stalled.as_millis_f64());
         for (index, interest) in interests.iter().enumerate() {
             if can_read(interest) {
                 road.take_in(index)?;

@@ -19,6 +19,9 @@ pub struct Timing {
     pub unread: u64,
     /// Packets that were under way at the end.
     pub under_way: u64,
+    /// The longest time by which the loop woke later than it was to, in ms. What came meanwhile waited before the path, where nobody
+    /// sees it.
+    pub stalled_ms: f64,
     /// How late they left, in ms: the median; absent where none left.
     pub late_ms_median: Option<f64>,
     /// Its 99th percentile.

@@ -39,8 +39,6 @@ pub struct Glimpse {
     pub delivered_bytes: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Packets marked.
-    pub marks: u64,
     /// The sum of the times in the queue of the direction's main link, in ns, and their number.
     pub waited: (u128, u64),
 }
@@ -90,7 +88,7 @@ mod tests {
     use sojourn_queue::Protocol;
     use sojourn_scenario::{Base, Direction, Scenario};
 
-    /// 12 us for each byte beside others, and 10 ms each way.
+    /// 1 us for each byte on the way forward, and 10 ms each way.
     const PATH: &str = "duration = \"10 s\"\n\
         bottleneck = { rate = \"8 Mbit/s\", queue = { kind = \"droptail\", limit = \"3 packets\" } }\n\
         [[group]]\nname = \"sent\"\ntraffic = \"program\"\nrtt = \"20 ms\"\n\

@@ -13,6 +13,7 @@ use crate::summary::record;
 use crate::wanted::Wanted;
 use crate::world::World;
 use sojourn_core::{Time, plugin};
+use sojourn_queue::FlowKey;
 use sojourn_scenario::{Direction, Program, Scenario, Traffic};
 use std::borrow::Borrow;
 
@@ -112,6 +113,11 @@ impl<S: Borrow<Scenario>> Session<S> {
         flows.filter_map(program).collect()
     }
 
+    /// Addresses and ports of the packets of flow `flow`, as its group has them.
+    pub fn key(&self, flow: usize) -> FlowKey {
+        self.world.flows[flow].key
+    }
+
     /// A packet from outside enters the network now, as one of flow `flow` among those of [`outside`](Session::outside).
     pub fn enter(&mut self, flow: usize, packet: &OutsidePacket) {
         self.world.enter_from_outside(flow, packet);
@@ -134,7 +140,7 @@ impl<S: Borrow<Scenario>> Session<S> {
         let flow = &self.world.flows[flow];
         let counts = &flow.counts;
         let waited = flow.sojourn.as_ref().map_or((0, 0), |sojourn| (sojourn.nanos(), sojourn.count()));
-        Glimpse { delivered_bytes: counts.delivered_bytes, drops: counts.drops, marks: counts.marks, waited }
+        Glimpse { delivered_bytes: counts.delivered_bytes, drops: counts.drops, waited }
     }
 
     /// When something happens next of itself.

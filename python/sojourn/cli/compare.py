@@ -21,7 +21,6 @@ from sojourn.reading import ROOT_HELP, input_error, unknown_name
 from sojourn.worlds import choose
 from sojourn.worlds.registry import SIM
 from sojourn.worlds.shell.ends import NAME as SHELL
-from sojourn.worlds.shell.ends import SENDER
 
 if TYPE_CHECKING:
     from sojourn.comparison import Comparison
@@ -123,7 +122,12 @@ def compare(  # noqa: PLR0913 (one for each option)
         _check_beside("--grade", elsewhere)
     _check_targets(page, plot, out, force=force)
     choose(world, options)
-    scenario = _scenario(source, [*on_line(line), *overrides], root, world, options)
+    changes = [*on_line(line), *overrides]
+    if world == SHELL:
+        from sojourn.worlds.shell.path import end
+
+        options["at"] = options["at"] or end(changes)
+    scenario = _scenario(source, changes, root, world, options)
     made = variants(
         scenario, queues=split(queues), controls=split(controls), own=own, preset="linux" if kernel else None
     )
@@ -156,7 +160,7 @@ def _scenario(source: str, changes: list[str], root: str | None, world: str, opt
         return Scenario.load(source, changes, root=root)
     from sojourn.worlds.shell.path import behind
 
-    path = behind(source, changes, at=options["at"] or SENDER, root=root)
+    path = behind(source, changes, at=options["at"], root=root)
     return Scenario(path.resolve(), path)
 
 

@@ -110,7 +110,8 @@ def shell(  # noqa: PLR0913 (one for each option)
     """
     from sojourn.result import Result
     from sojourn.system import need_linux
-    from sojourn.worlds.shell.ends import NAME, RECEIVER, SENDER, Ends, carried, words
+    from sojourn.worlds.shell import WORLD, ShellOptions
+    from sojourn.worlds.shell.ends import NAME, RECEIVER, Ends, carried, words
     from sojourn.worlds.world import Wanted
 
     need_linux(f"`sojourn {NAME}`")
@@ -127,13 +128,12 @@ def shell(  # noqa: PLR0913 (one for each option)
         check_file("--page", Path(page))
     if udp is not None and server is not None:
         raise input_error("--server does not go with --udp, which names the other end", key="--server")
-    if at is None:
-        at = RECEIVER if line is not None and line.endswith(":down") else SENDER
     seeds = [] if seed is None else [f"seed={seed}"]
     given = [*on_line(line), *overrides, *seeds]
+    at = at or path.end(given)
     source_of = path.behind(source, given, at=at, rtt=rtt, alone=alone, duration=duration, root=root)
     native = source_of.resolve()
-    render.print_warnings(native.warnings)
+    render.print_warnings([*native.warnings, *WORLD.fit(native, ShellOptions())])
     program = words(command or ("" if udp else os.environ.get("SHELL", "/bin/sh")), "--")
     way = addresses(udp) if udp else None
     ends = Ends(program, words(server or "", "--server"), at == RECEIVER, way, to_errors=as_json)

@@ -54,7 +54,9 @@ class Shell(World[ShellOptions]):
                     "`sojourn shell` adds both"
                 )
                 raise input_error(message, key="group")
-        return []
+        links = [resolved["bottleneck"], resolved.get("reverse", {}), *resolved.get("hop", [])]
+        filters = any(link.get("queue", {}).get("ack_filter", "off") != "off" for link in links)
+        return ["CAKE's ack_filter sees no acknowledgements in packets of programs"] if filters else []
 
     def estimate_s(self, scenario: _native.Scenario, options: ShellOptions) -> float:
         """Return how long a run takes: real time."""

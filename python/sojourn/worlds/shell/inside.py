@@ -72,8 +72,8 @@ def main() -> None:
         program = _process("command", command, stdout=sys.stderr if to_errors else None, env=around)
         status = _watch(asker, program, serving)
         dropped = _dropped(PROGRAM)
-        for network in networks[:apart]:
-            _call("setns", network, _CLONE_NEWNET)
+        if apart:
+            _call("setns", networks[0], _CLONE_NEWNET)
             dropped += _dropped(OTHERS)
     except subprocess.CalledProcessError as error:
         _say(asker, error=error.stderr.strip())

@@ -22,7 +22,7 @@ def behind(
     source: str | None,
     overrides: Sequence[str],
     *,
-    at: str = SENDER,
+    at: str | None = None,
     rtt: str | None = None,
     alone: bool = False,
     duration: str | None = None,
@@ -32,6 +32,7 @@ def behind(
 
     Overrides change the scenario before the program's groups are added. Without a source they name an access line.
     """
+    at = at or end(overrides)
     if source is None:
         if not any(override.startswith(("access.", "bottleneck.")) for override in overrides):
             raise input_error("no path is named; give a scenario's file or name, or --line NAME", key="--line")
@@ -42,6 +43,9 @@ def behind(
         found = find(source, root)
     tables: dict[str, Any] = json.loads(found.changed(overrides).resolve().to_json())
     groups = carried(tables["group"])
+    if source is not None and groups and rtt:
+        message = f"--rtt: the scenario has {', '.join(group['name'] for group in groups)} for programs, with their own"
+        raise input_error(message, key="--rtt", found=rtt)
     if not groups:
         groups = _own(at, rtt or _first_rtt(tables["group"]))
     simulated = [] if alone else [group for group in tables["group"] if group not in groups]
@@ -50,6 +54,15 @@ def behind(
     tables = {**tables, "warmup": "0 s", "phase": []}
     lengths = [duration] if duration else [*_LENGTHS, tables["duration"]]
     return _first_valid([replace(found, text=json.dumps({**tables, "duration": one}), is_json=True) for one in lengths])
+
+
+def end(overrides: Sequence[str]) -> str:
+    """Return the end at which a program is at home, where nothing says which: way up or way down of an access line.
+
+    >>> end(["access.line=cable-100-10-film", "access.bottleneck=down"])
+    'receiver'
+    """
+    return RECEIVER if "access.bottleneck=down" in overrides else SENDER
 
 
 def ended(source: Source, duration_s: float) -> Source:

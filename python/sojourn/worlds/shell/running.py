@@ -23,6 +23,7 @@ from sojourn.worlds.world import Progress, Wanted, WorldError
 
 LATE_MS = 1.0
 """A run is marked whose packets are later than this at the 99th percentile."""
+_STALLED_MS = 10.0
 _NAMESPACES = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--")
 _MESSAGE_BYTES = 65_536
 _STARTS_S = 20.0
@@ -74,6 +75,8 @@ class ShellRun:
                 f"packets left up to {late:.2g} ms late (99th percentile; at most {LATE_MS:g} ms is good): "
                 "this machine had other work, or the path is too fast for it"
             )
+        if (stalled := self.timing["stalled_ms"]) > _STALLED_MS:
+            found.append(f"the path stood still for up to {stalled:.0f} ms: what came meanwhile waited before it")
         if refused:
             found.append(f"{refused} packets had reached the end of the path and found no room in the kernel")
         if dropped:
@@ -108,8 +111,7 @@ def run(
     with place as inside, _keys_for_the_program(inside):
         inside.begin()
 
-        def look(elapsed_s: float, packets_in: int, seen: Seen) -> bool:
-            del packets_in
+        def look(elapsed_s: float, seen: Seen) -> bool:
             if live:
                 live(elapsed_s, seen)
             if progress:
