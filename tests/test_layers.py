@@ -43,6 +43,8 @@ FLOORS = (
     ("lab",),
     ("notebook",),
     ("campaign", "comparison", "detect", "export", "lines", "pad", "shaper", "study", "papers", "studies", "trial"),
+    ("goals", "imported"),
+    ("tune", "whatif"),
     ("cli",),
     ("demo",),
     ("__main__",),

@@ -5,7 +5,7 @@ what was simulated. What neither can say is refused by its key.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,9 @@ _FULL_BYTES = 1500
 _KBIT = 1000
 MODEM = "modem"
 """The link of the way up behind a gateway that shapes."""
+ISP = "isp"
+"""The link of the way down before it."""
+LINKS = ("bottleneck", "reverse")
 # The kernel takes 15; that for what comes in has four more.
 _DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,10}")
 
@@ -40,10 +43,10 @@ class Shaped:
 class Queues:
     """What a router is to do."""
 
-    up: Shaped
-    """What leaves the home."""
+    up: Shaped | None
+    """What leaves the home; None where the scenario has no such link."""
     down: Shaped | None
-    """What comes into it; None where the scenario has no return link."""
+    """What comes into it; likewise."""
     remarks: tuple[str, ...]
     """What is otherwise than the scenario says."""
 
@@ -53,8 +56,10 @@ class Queues:
         What comes in is led through a device of its own, since Linux shapes what it sends.
         """
         inside = f"ifb4{device}"
-        clear = [f"tc qdisc del dev {device} root 2>/dev/null"]
-        lines = [f"# Up: {_said(self.up)}", *clear, *_commands(device, self.up)]
+        lines = []
+        if self.up is not None:
+            clear = f"tc qdisc del dev {device} root 2>/dev/null"
+            lines = [f"# Up: {_said(self.up)}", clear, *_commands(device, self.up)]
         if self.down is None:
             return lines
         redirect = f"action mirred egress redirect dev {inside}"
@@ -75,7 +80,7 @@ class Queues:
 
         Raises InputError where a queue is not CAKE with a bandwidth.
         """
-        ways = {"upload": self.up} | ({"download": self.down} if self.down else {})
+        ways = {name: way for name, way in (("upload", self.up), ("download", self.down)) if way is not None}
         for way in ways.values():
             if not shaping.shapes_itself(way.queue):
                 raise _refused(
@@ -85,20 +90,20 @@ class Queues:
             "interface": device,
             "enabled": "1",
             **{name: str(round(_bandwidth_bps(way) / _KBIT)) for name, way in ways.items()},
-            **({} if self.down else {"download": "0"}),
+            **{name: "0" for name in ("upload", "download") if name not in ways},
             "qdisc": "cake",
             "script": "piece_of_cake.qos",
             "linklayer": "none",
             "qdisc_advanced": "1",
             "qdisc_really_really_advanced": "1",
-            "eqdisc_opts": _words(self.up),
+            **({"eqdisc_opts": _words(self.up)} if self.up else {}),
             **({"iqdisc_opts": _words(self.down)} if self.down else {}),
         }
         return [f"config queue '{device}'", *(f"\toption {name} '{value}'" for name, value in options.items())]
 
 
-def queues(scenario: Scenario) -> Queues:
-    """Return the queues of a scenario as Linux has them.
+def queues(scenario: Scenario, among: Collection[str] = LINKS) -> Queues:
+    """Return the queues of a scenario's links, of those that are `among` them, as Linux has them.
 
     A discipline that differs from the kernel's in what a preset `linux` says is taken as the kernel has it, with a
     remark. Raises InputError for what the kernel cannot have.
@@ -106,7 +111,7 @@ def queues(scenario: Scenario) -> Queues:
     remarks = []
     for _ in range(2):
         tables = scenario.to_dict()
-        links = [link for link in ("bottleneck", "reverse") if "queue" in tables.get(link, {})]
+        links = [link for link in LINKS if link in among and "queue" in tables.get(link, {})]
         said = {link: _shaped(tables[link], link) for link in links}
         refusals = [one for found in said.values() if isinstance(found, list) for one in found]
         hints = sorted({one.hint for one in refusals if one.hint})
@@ -117,15 +122,18 @@ def queues(scenario: Scenario) -> Queues:
     if refusals:
         raise _refused(refusals)
     found = [one for one in said.values() if isinstance(one, Shaped)]
-    up, *down = reversed(found) if len(found) > 1 and way_up(tables) == "reverse" else found
+    by_link = {one.link: one for one in found}
+    up, down = LINKS if way_up(tables) == "forward" else reversed(LINKS)
     remarks += [f"{one.link}.queue: {remark}" for one in found for remark in one.queue.remarks]
     remarks += [remark for one in found for remark in _other_framing(tables[one.link], one.link)]
-    return Queues(up, down[0] if down else None, tuple(dict.fromkeys(remarks)))
+    return Queues(by_link.get(up), by_link.get(down), tuple(dict.fromkeys(remarks)))
 
 
 def way_up(tables: Mapping[str, Any]) -> str:
-    """Return the direction that leads out of the home of a resolved scenario: that of its modem, else "forward"."""
-    return next((str(hop["direction"]) for hop in tables.get("hop", []) if hop["name"] == MODEM), "forward")
+    """Return the direction that leads out of a resolved scenario's home: its modem's, not its ISP's, else "forward"."""
+    at = {hop["name"]: str(hop["direction"]) for hop in tables.get("hop", [])}
+    into = at.get(ISP, "reverse")
+    return at.get(MODEM, "forward" if into == "reverse" else "reverse")
 
 
 def device_name(text: str) -> str:

@@ -9,7 +9,7 @@ from sojourn import InputError, purposes
 from sojourn.api import Scenario
 from sojourn.comparison import compare
 from sojourn.differences import Differences
-from sojourn.export import MODEM, way_up
+from sojourn.export import ISP, MODEM, way_up
 from sojourn.pages.laboratory import link
 from sojourn.pages.model import Page, Table
 from sojourn.pages.pictures import picture
@@ -25,7 +25,7 @@ GATEWAY = "access.gateway"
 PARTS = (0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 1.0, 1.025, 1.05)
 NONE = "no shaper"
 _CAUTIOUS = 0.9
-_OWN = (MODEM, "isp")
+_OWN = (MODEM, ISP)
 """The links of a line beside a gateway that shapes."""
 DIRECTIONS = ("forward", "reverse")
 _DELAY = Shown("one-way delay p99 [ms]", "voip_delay_ms_p99")

@@ -62,6 +62,10 @@ table! {
         /// `--allow-plugins`, or where the user's own settings list them
         plugins: Vec<String> = texts()
             .absent("only built-in algorithms and those of installed packages can be named", "[\"mine.py\"]"),
+        /// keys whose value is not known, each with the range in which it may be; a run takes the value that the file
+        /// gives, `sojourn whatif` and `sojourn tune` all of the range
+        unknown: Vec<String> = texts()
+            .absent("all values are known", "[\"bottleneck.queue.limit=40..200 packets\"]"),
         /// an access line, which fills the bottleneck and the return link
         access: Elsewhere = elsewhere(Form::Table(&ACCESS))
             .absent("there are no links but those that the file describes", "{ profile = \"adsl2+\" }"),

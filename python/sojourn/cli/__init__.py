@@ -31,6 +31,7 @@ _COMMANDS = {
     "export": "export:export",
     "fit": "fit:fit",
     "help": "helping:help_",
+    "import": "line:import_",
     "lab": "lab:lab",
     "list": "inspect:list_",
     "new": "own:new",
@@ -48,6 +49,8 @@ _COMMANDS = {
     "sweep": "sweep:sweep",
     "testbed": "testbed:testbed",
     "try": "own:try_",
+    "tune": "tune:tune",
+    "whatif": "line:whatif",
 }
 
 

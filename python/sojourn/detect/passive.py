@@ -6,16 +6,18 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sojourn.detect.answer import SURE
 from sojourn.detect.bandwidth import ALIKE, Carries
 from sojourn.detect.download import Beside, Episodes, beside, episodes, features, rate_bps
-from sojourn.detect.log import EMPTY, FlowLog
+from sojourn.detect.log import EMPTY, FlowLog, Times
 from sojourn.detect.model import Judgement, Model, Reading
 from sojourn.detect.plan import FULL_BYTES
 from sojourn.detect.streams import Stream
 from sojourn.detect.waits import quantile, waiting
 
+Sizes = NDArray[np.int64]
 BEFORE, AFTER, ENDS = "in front of the capture", "behind the capture", "between the two ends"
 MIN_PACKETS, MIN_S = 200, 2.0
 """Of fewer packets, or in less time, no queue is named."""
@@ -281,10 +283,13 @@ def _quarters(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> list[
     """
     came = ~log.lost
     wait, arrived = waiting(log)[came], log.received_s[came]
-    every_s = np.concatenate([one.arrived_s for one in streams])
+    is_behind = log is streams[0].after
+    every_s, size_bytes = _passed(streams, is_behind=is_behind)
     order = np.argsort(every_s, kind="stable")
-    total = np.concatenate([[0], np.cumsum(np.concatenate([one.size_bytes for one in streams])[order])])
-    sizes = np.diff(total[np.searchsorted(every_s[order], arrived, "right")])
+    total = np.concatenate([[0], np.cumsum(size_bytes[order])])
+    # What left between two packets is what was captured between them: as they left, or as they came to a queue behind.
+    at_s = log.sent_s[came] if is_behind else arrived
+    sizes = np.diff(total[np.searchsorted(every_s[order], at_s, "right")])
     gaps = np.diff(arrived)
     busy = (wait[1:] > 5 * packet_s) & (wait[:-1] > 5 * packet_s) & (gaps >= 0)
     edges = np.linspace(arrived[0], arrived[-1], _QUARTERS + 1)
@@ -294,6 +299,18 @@ def _quarters(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> list[
         if own.sum() >= MIN_PACKETS // _QUARTERS and gaps[own].sum() > 0:
             rates.append(float(sizes[own].sum() * 8 / gaps[own].sum()))
     return rates
+
+
+def _passed(streams: Sequence[Stream], *, is_behind: bool) -> tuple[Times, Sizes]:
+    """Return when packets were captured, and their sizes; without those that a queue behind the capture drops."""
+    kept = []
+    for one in streams:
+        lost = one.after.sent_s[one.after.lost] if is_behind and one.after is not None else ()
+        kept.append(~np.isin(one.arrived_s, lost))
+    return (
+        np.concatenate([one.arrived_s[own] for one, own in zip(streams, kept, strict=True)]),
+        np.concatenate([one.size_bytes[own] for one, own in zip(streams, kept, strict=True)]),
+    )
 
 
 def _isolation(other: Beside | None, *, has_others: bool) -> tuple[bool | None, str | None]:

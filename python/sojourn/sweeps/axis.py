@@ -9,8 +9,12 @@ from typing import Any
 from sojourn.reading import shown
 
 _NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(.*)", flags=re.S)
+_END = r"([-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
+_TEXT = re.compile(rf"\s*([^=]+?)\s*=\s*{_END}\s*([A-Za-z/]*)\s*\.\.\s*{_END}\s*([A-Za-z/]*)\s*")
+_TEXT_FORM = "KEY=FROM..TO with a unit, such as bottleneck.rate=8..10 Mbit/s"
 _RANGE_KEYS = ("from", "to", "count", "step", "scale", "whole")
 _SCALES = ("linear", "log")
+_WHOLE = ("packets", "packet", "B")
 _RANGE = '{ from = "1 Mbit/s", to = "16 Mbit/s", count = 5, scale = "log" }'
 MAX_VALUES = 1_000_000
 
@@ -34,8 +38,10 @@ class Range:
     logarithmic: bool
     whole: bool
 
-    def at(self, part: float) -> int | float | str:
+    def at(self, part: float, digits: int = 12) -> int | float | str:
         """Return the value at a part, 0 to 1, of the range.
+
+        Twelve digits hide what binary fractions add to 0.1 + 0.2 and keep all that anyone means.
 
         >>> Range(1, 100, "Mbit/s", logarithmic=True, whole=False).at(0.5)
         '10 Mbit/s'
@@ -46,8 +52,7 @@ class Range:
             number = self.low + (self.high - self.low) * part
         if self.whole:
             number = round(number)
-        # Twelve digits hide what binary fractions add to 0.1 + 0.2 and keep all that anyone means.
-        text = format(number, ".12g")
+        text = format(number, f".{digits}g")
         if self.unit:
             return f"{text} {self.unit}"
         # A large whole number is written with an exponent.
@@ -89,6 +94,28 @@ def read_range(given: Mapping[str, Any]) -> Range:
     if not isinstance(whole, bool):
         raise AxisError(f"whole = {shown(whole)}", "true or false")
     return Range(low, high, unit, scale == "log", whole)
+
+
+def of_text(text: str) -> tuple[tuple[str, ...], Range]:
+    """Return the keys that take a value of a range together, and the range, of a text such as an option has.
+
+    Between ends above zero it is logarithmic: such keys are rates, times and sizes. Raises AxisError.
+
+    >>> keys, span = of_text("bottleneck.rate=4..16 Mbit/s")
+    >>> keys, span.at(0.5)
+    (('bottleneck.rate',), '8 Mbit/s')
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise AxisError(shown(text), _TEXT_FORM)
+    keys, low, first, high, unit = match.groups()
+    if first and first != unit:
+        raise AxisError(shown(text), f"both ends in the same unit: {_TEXT_FORM}")
+    ends = (float(low), float(high))
+    whole = unit in ("", *_WHOLE) and all(one.isdecimal() for one in (low, high))
+    logarithmic = ends[0] > 0
+    _check_ends(shown(text), ends, (unit, unit), "log" if logarithmic else "linear")
+    return tuple(key.strip() for key in keys.split(",")), Range(*ends, unit, logarithmic, whole)
 
 
 def _check_ends(found: str, ends: tuple[float, float], units: tuple[str, str], scale: str) -> None:

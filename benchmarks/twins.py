@@ -1,0 +1,217 @@
+"""How true is a line that was read from a capture? Written to docs/validation/twins.md.
+
+    python -m benchmarks.twins --lines 40
+
+Lines are drawn from the population (`sojourn list lines`); half of them, those of even places, were never looked at
+while `sojourn import` was written. On each, one upload or download is simulated and captured at the bottleneck; what is
+imported from the capture is set beside the line, and what `sojourn whatif` says beside what the line itself would do.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import load, paragraph, save, say, table, write_page
+from sojourn import InputError, Scenario, scenario
+from sojourn.imported import read
+from sojourn.imported.twins import nearest
+from sojourn.lines import chosen
+from sojourn.whatif import AS_IT_IS, what_if
+from sojourn.worlds.linux.plan import express
+
+NAME = "twins"
+PAGE = "validation/twins"
+RTT = "20 ms"
+DURATION_S = 20
+MOST_MBPS = 120.0
+FULL_BYTES, UDP_BYTES = 1500, 28
+RATE_WITHIN, RTT_WITHIN_MS, BUFFER_WITHIN, DELAY_WITHIN = 0.05, 2.0, 0.15, 0.20
+COMPARED = (AS_IT_IS, "cake at 90 %")
+DELAY = "voip_delay_ms_p99.call"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the population in one direction, and what is true of it."""
+
+    name: str
+    way: str
+    scenario: Scenario
+    rate_mbps: float
+    """As full IP packets."""
+    rtt_ms: float
+    buffer_ms: float
+
+
+def _tables(name: str, way: str, groups: Sequence[dict[str, Any]], duration_s: int = DURATION_S) -> dict[str, Any]:
+    return {
+        "name": f"{name}-{way}",
+        "duration": f"{duration_s} s",
+        "access": {"line": name, "bottleneck": way, "gateway": 0},
+        "group": list(groups),
+    }
+
+
+def lines(count: int) -> Iterator[Line]:
+    """Yield lines of the held-out half, in both directions, that are not too fast for a capture of seconds."""
+    for one in chosen(f"home:{2 * count}")[::2]:
+        for way in ("up", "down"):
+            name = one["name"]
+            try:
+                base = scenario(_tables(name, way, [_bulk(way)]))
+            except InputError:
+                continue
+            tables = base.to_dict()
+            if "station" in tables or "rate" not in tables["bottleneck"]:
+                continue
+            flood = {"name": "flood", "traffic": {"kind": "cbr", "rate": "130 Mbit/s", "packet": "1500 B"}, "rtt": RTT}
+            full = scenario(_tables(name, way, [flood], 3)).run(seed=1).summary
+            rate = (full["goodput_mbps.flood"]["mean"] or 0.0) * FULL_BYTES / (FULL_BYTES - UDP_BYTES)
+            if rate > MOST_MBPS:
+                continue
+            ping = {"name": "ping", "traffic": {"kind": "ping", "every": "100 ms"}, "rtt": RTT}
+            idle = scenario(_tables(name, way, [ping], 3)).run(seed=1).summary
+            rtt, deepest = idle["rtt_ms_p50.ping"]["mean"], full["bottleneck_queue_ms_max"]["mean"]
+            yield Line(name, way, base, rate, rtt or 0.0, deepest or 0.0)
+
+
+def _bulk(way: str) -> dict[str, Any]:
+    name = "upload" if way == "up" else "download"
+    return {"name": name, "control": "cubic", "transport": "linux", "rtt": RTT}
+
+
+def _on_wire(line: Line, rates_mbps: Mapping[str, float]) -> dict[str, float]:
+    """Return the rates that somebody enters who counts IP packets, on a line whose framing takes its part."""
+    wire = express.rate_bps(line.scenario.to_dict()["bottleneck"]["rate"]) / 1e6
+    return {"bottleneck": rates_mbps["bottleneck"] * wire / line.rate_mbps}
+
+
+def judge(line: Line) -> dict[str, Any]:
+    """Capture a transfer on a line, import it, and set both beside each other."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "run")
+        line.scenario.run(seed=1, packets=True).save(place, pcap=True)
+        found, _ = nearest(read(str(place / "bottleneck.pcapng")))
+    (way,) = found.ways.values()
+    own = scenario(found.tables())
+    told = what_if(own)
+    true = what_if(line.scenario, rates_mbps=_on_wire(line, told.rates_mbps))
+    link = line.scenario.to_dict()["bottleneck"]
+    return {
+        "line": f"{line.name} {line.way}",
+        "is_steady": "shaper" not in link and "policer" not in link and "change" not in line.scenario.to_dict(),
+        "rate": way.rate_mbps.value if way.rate_mbps else None,
+        "true_rate": line.rate_mbps,
+        "rtt": None if found.rtt_ms is None else found.rtt_ms.value,
+        "true_rtt": line.rtt_ms,
+        "buffer": way.buffer_ms.value if way.queue is None and way.buffer_ms is not None else None,
+        "true_buffer": line.buffer_ms,
+        "queue": own.to_dict()["bottleneck"]["queue"]["kind"],
+        "true_queue": link["queue"]["kind"],
+        "delays": {name: ((true.interval(name, DELAY) or (nan,))[0], told.interval(name, DELAY)) for name in COMPARED},
+    }
+
+
+def measure(count: int) -> None:
+    """Judge all lines, one after the other; keep what was measured."""
+    rows = []
+    for line in lines(count):
+        say(f"{line.name} {line.way}")
+        try:
+            rows.append(judge(line))
+        except InputError as error:
+            say(f"  left out: {error}")
+    save(NAME, {"seconds": DURATION_S, "rows": rows})
+
+
+def render(found: Mapping[str, Any]) -> list[str]:
+    """Return the parts of the page."""
+    rows = found["rows"]
+    steady = [one for one in rows if one["is_steady"]]
+    return [
+        "# How true is a line that was imported?",
+        "<!-- Written by `python -m benchmarks.twins`. Do not edit by hand. -->",
+        _summary(steady, "On lines of a constant rate"),
+        paragraph(
+            f"""{_summary(rows, "On all lines")} Lines whose rate is not constant are mobile ones, and those whose
+            carrier polices or shapes with bursts."""
+        ),
+        "## Line by line",
+        table(
+            ["line", "rate>", "RTT>", "buffer>", "queue", *(f"call, {name}>" for name in COMPARED)],
+            [[_cell(one, key) for key in ("line", "rate", "rtt", "buffer", "queue", *COMPARED)] for one in rows],
+        ),
+        paragraph(
+            """A value is imported / true: rates in Mbit/s of full IP packets, times in ms. A call is the 99th
+            percentile of its one-way delay, in brackets the interval that `sojourn whatif` states."""
+        ),
+        "## How was it measured?",
+        paragraph(
+            f"""{len(rows)} directions of lines of the population, a systematic sample of which every second one was
+            taken; none of them was looked at while `sojourn import` was written. On each, one CUBIC transfer of
+            {found["seconds"]} s is captured at the bottleneck. The true rate and buffer are those that a stream of
+            UDP meets that is faster than the line, the true RTT a ping's on the idle line. A call's true delay is that
+            of the line itself with the household of `whatif`, and with a shaper of the rate that the import would set.
+            Bounds were chosen before: the rate within {100 * RATE_WITHIN:.0f} %, the RTT within {RTT_WITHIN_MS:g} ms,
+            the buffer within {100 * BUFFER_WITHIN:.0f} % (of FIFOs), a call's delay within
+            {100 * DELAY_WITHIN:.0f} %."""
+        ),
+        paragraph(
+            """What falls short: a call's one-way delay is taken as half of the RTT, and lines are not symmetrical
+            (interleaving comes down, a cable modem asks for its grants up). The stated intervals hold what is not
+            known of rate, RTT and buffer, and nothing of this, so that they are too narrow."""
+        ),
+    ]
+
+
+def _summary(rows: Sequence[Mapping[str, Any]], where: str) -> str:
+    def part(holds: Sequence[bool]) -> str:
+        return f"{sum(holds)} of {len(holds)}"
+
+    rate = [abs(one["rate"] / one["true_rate"] - 1) <= RATE_WITHIN for one in rows]
+    rtt = [one["rtt"] is not None and abs(one["rtt"] - one["true_rtt"]) <= RTT_WITHIN_MS for one in rows]
+    fifos = [one for one in rows if one["true_queue"] == "droptail"]
+    buffer = [
+        one["buffer"] is not None and abs(one["buffer"] / max(one["true_buffer"], 0.1) - 1) <= BUFFER_WITHIN
+        for one in fifos
+    ]
+    delays = {name: [(true, *told) for one in rows for true, told in [one["delays"][name]]] for name in COMPARED}
+    near = {
+        name: part([abs(middle / true - 1) <= DELAY_WITHIN for true, middle, _, _ in some])
+        for name, some in delays.items()
+    }
+    covered = part([low <= true <= high for some in delays.values() for true, _, low, high in some])
+    first = f"the rate is within bounds on {part(rate)}, the RTT on {part(rtt)}, a FIFO's buffer on {part(buffer)}"
+    second = ", ".join(f"{held} ({name})" for name, held in near.items())
+    return f"{where} {first}. A call's delay is within bounds on {second}; the stated intervals hold {covered}."
+
+
+def _cell(one: Mapping[str, Any], key: str) -> str:
+    if key == "line":
+        return str(one["line"])
+    if key == "queue":
+        return f"{one['queue']} / {one['true_queue']}"
+    if key in COMPARED:
+        true, (middle, low, high) = one["delays"][key]
+        return f"{middle:.3g} ({low:.3g} to {high:.3g}) / {true:.3g}"
+    told = "–" if one[key] is None else f"{one[key]:.3g}"  # noqa: RUF001 (an en dash, as printed tables have it)
+    return f"{told} / {one[f'true_{key}']:.3g}"
+
+
+def main() -> None:
+    """Command line; see the module's docstring."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.twins", description="Imported lines beside true ones.")
+    parser.add_argument("--lines", type=int, default=24, help="lines, each in both directions")
+    parser.add_argument("--render", action="store_true", help="only write the page, from the stored numbers")
+    asked = parser.parse_args()
+    if not asked.render:
+        measure(asked.lines)
+    write_page(PAGE, "\n\n".join(render(load(NAME))))
+
+
+if __name__ == "__main__":
+    main()

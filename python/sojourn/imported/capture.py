@@ -1,0 +1,138 @@
+"""Captures: what the largest stream shows of the queue that it crossed, by the detector of captures."""
+
+import contextlib
+import ipaddress
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sojourn import InputError
+from sojourn.detect.capture import MAGICS
+from sojourn.detect.captured import read_streams
+from sojourn.detect.draw import FAMILIES
+from sojourn.detect.passive import Passive, passive
+from sojourn.detect.stored import load_model
+from sojourn.detect.streams import Stream
+from sojourn.detect.table import NO_QUEUE, queue_table
+from sojourn.imported.line import DOWN, FULL_BYTES, PAYLOAD_SHARE, UP, Estimate, Imported, Measured, Way
+from sojourn.imported.registry import Kind, Source
+from sojourn.reading import input_error
+
+_UNTOLD = {
+    "rtt": "The round-trip time",
+    "isolated": "Whether flows wait for each other",
+    "parameters": "What the queue is set to",
+}
+# A stream with less of the bytes than the largest one is no bulk flow beside it.
+_BULK = 0.1
+_FIFO = "droptail"
+_FOR_EACH = ("fair queueing", "heavy-hitter filter")
+"""Families without AQM whose flows wait by themselves."""
+# Where others may have been on the line, it carries at least what was captured.
+_LEAST, _MOST = 0.97, 1.3
+# Room in a FIFO beyond the longest wait, where it was full and where it was not.
+_FULL, _ROOM = 1.05, 3.0
+_LEAST_RTT = 0.1
+
+
+def _read(source: Source) -> Imported:
+    with _as_file(source) as path:
+        try:
+            streams, notes = read_streams(path)
+        except InputError as error:
+            (told,) = error.diagnostics
+            raise input_error(**{**told, "file": source.name}) from None
+    found = passive(streams, load_model(None), notes)
+    if found.rate_mbps is None:
+        raise input_error("its largest stream is too short to tell a rate", file=source.name, found=found.stream)
+    largest = streams[0]
+    name = _direction(largest)
+    flows = sum(one.total_bytes >= _BULK * largest.total_bytes for one in streams)
+    way = Way(_rate(found), flows=flows, **_queue(found))
+    rtt = None
+    if found.rtt_ms is not None:
+        # It may hold a full packet's time on the wire, which a scenario adds.
+        low = max(found.rtt_ms - FULL_BYTES * 8 / found.rate_mbps / 1e3, _LEAST_RTT * found.rtt_ms)
+        rtt = Estimate(found.rtt_ms, "the least round trip of the capture", low, found.rtt_ms)
+    wait = found.wait_ms
+    measured = [
+        *(
+            Measured(f"wait, {words}", f"bottleneck_queue_ms_{metric}", wait[key])
+            for words, key, metric in (
+                ("median", "median", "p50"),
+                ("95 %", "p95", "p95"),
+                ("99.9 %", "deepest", "p999"),
+            )
+            if key in wait
+        ),
+        Measured("goodput", "goodput_mbps", found.size_bytes * 8 / found.seconds / 1e6 * PAYLOAD_SHARE, "Mbit/s"),
+    ]
+    remarks = [
+        f"{found.verdict[0].upper()}{found.verdict[1:]}.",
+        *(f"{_UNTOLD[what]} cannot be told, because {why}." for what, why in found.cannot.items() if what in _UNTOLD),
+        *found.notes,
+        "Other traffic that answered to this queue, as transfers do, is not in the scenario.",
+    ]
+    return Imported("capture", source.name, {name: way}, rtt, found.seconds, tuple(measured), None, tuple(remarks))
+
+
+@contextlib.contextmanager
+def _as_file(source: Source) -> Iterator[Path]:
+    """Give the file itself, or one for what came through a pipe or was packed."""
+    if source.path is not None:
+        yield source.path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "capture.pcap")
+        path.write_bytes(source.data)
+        yield path
+
+
+def _direction(stream: Stream) -> str:
+    """Return whether a stream left a home: it came from an address that only a home has (RFC 1918, RFC 4193)."""
+    sender = stream.name.split(" ")[0].rpartition(":")[0].strip("[]")
+    try:
+        return UP if ipaddress.ip_address(sender).is_private else DOWN
+    except ValueError:
+        return UP
+
+
+def _rate(found: Passive) -> Estimate:
+    line, rate = found.line, found.rate_mbps or 0.0
+    if line.low_mbps is not None and line.high_mbps is not None:
+        middle = (line.low_mbps + line.high_mbps) / 2
+        return Estimate(middle, "left the queue while packets waited", line.low_mbps, line.high_mbps)
+    why = line.why_not or "no queue was seen"
+    return Estimate(rate, f"the busiest fifth of the capture; {why}", _LEAST * rate, _MOST * rate)
+
+
+def _queue(found: Passive) -> dict[str, Any]:
+    judged, deepest = found.judgement, found.wait_ms.get("deepest") or 0.0
+    lost = found.lost > 0
+    why = (
+        "the longest wait; packets were lost" if lost else "the longest wait, which is the least that there is room for"
+    )
+    buffer = Estimate(deepest, why, deepest, (_FULL if lost else _ROOM) * deepest)
+    known = {"buffer_ms": buffer} if deepest else {}
+    if judged is None:
+        return {**known, "queue_source": "no queue could be named: taken as a FIFO"}
+    said = f"{judged.best} is the most likely ({judged.names[judged.best]:.0%})"
+    likely = [name for name in judged.sets["95 %"] if name not in NO_QUEUE]
+    if not found.isolated and any(FAMILIES.get(name) in _FOR_EACH for name in likely):
+        # To one flow alone they are FIFOs, which most lines have, and a call beside it waits.
+        likely = [_FIFO, *(name for name in likely if name != _FIFO and FAMILIES.get(name) not in _FOR_EACH)]
+    tables = [one for name in likely if (one := queue_table(name, {}, deepest, found.rate_mbps)) is not None]
+    if not any(one["kind"] == _FIFO for one in tables):
+        return {"queue": tables[0], "queue_source": said, "others": tuple(tables[1:])} if tables else known
+    if judged.best != _FIFO:
+        said += "; a FIFO may look the same, and the twins of no other are nearer to the measurement"
+    return {**known, "queue_source": said, "others": tuple(one for one in tables if one["kind"] != _FIFO)}
+
+
+KIND = Kind(
+    "capture",
+    "a pcap or pcapng file of a transfer over TCP",
+    lambda one: one.data[:4] in MAGICS,
+    _read,
+)

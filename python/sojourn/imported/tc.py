@@ -1,0 +1,247 @@
+"""Queues as `tc` tells or sets them: what `tc qdisc show` prints, and commands of `tc qdisc`.
+
+Which words a discipline has, and in which units, is declared beside each of them in the engine; it is read here the
+other way round (`sojourn.worlds.linux.plan.express` writes it).
+"""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.imported.line import DOWN, UP, Estimate, Imported, Way
+from sojourn.imported.registry import Kind, Source
+from sojourn.reading import input_error, shown
+from sojourn.registry import Entry, catalogue
+
+_LINE = re.compile(r"^\s*(?:qdisc\s+\w|(?:sudo\s+)?tc\s+qdisc\s+\w)", re.MULTILINE)
+_VERBS = ("add", "replace", "change", "link")
+_PLACE = ("parent", "handle", "refcnt", "dev", "index")
+_ALONE = ("root", "clsact", "ingress", "offloaded")
+_NUMBER = re.compile(r"([0-9.]+)([A-Za-z%]*)")
+_TIMES_S = {"us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
+_RATES_BPS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12, "bps": 8.0, "kbps": 8e3, "mbps": 8e6}
+_SIZES_B = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
+_PARTS = {"percent": 100, "sixteenths": 16}
+_SHAPERS = ("tbf",)
+# Of pfifo_fast, whose limit is the device's queue length.
+_TXQUEUELEN = 1000
+_FIFOS = {"pfifo": "packets", "pfifo_head_drop": "packets", "pfifo_fast": "packets", "bfifo": "B"}
+
+
+@dataclass(frozen=True)
+class _Qdisc:
+    """A discipline on a device, and its words."""
+
+    device: str
+    name: str
+    words: tuple[str, ...]
+    is_root: bool
+    line: int
+
+
+def _qdiscs(source: Source) -> Iterator[_Qdisc]:
+    for number, line in enumerate(source.text.replace("\\\n", " ").splitlines(), 1):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:
+            words = line.split()
+        words = words[1:] if words[:1] == ["sudo"] else words
+        if words[:2] == ["tc", "qdisc"] and words[2:3] and words[2] in _VERBS:
+            words = words[3:]
+            name = None
+        elif words[:1] == ["qdisc"] and len(words) > 2:  # noqa: PLR2004 (its name and its handle follow)
+            name, words = words[1], words[3:]
+        else:
+            continue
+        yield from _qdisc(name, words, number)
+
+
+def _qdisc(name: str | None, words: Sequence[str], line: int) -> Iterator[_Qdisc]:
+    device, is_root, rest = "", False, list(words)
+    while rest and (rest[0] in _PLACE or rest[0] in _ALONE):
+        word = rest.pop(0)
+        is_root |= word == "root"
+        if word in _PLACE and rest:
+            value = rest.pop(0)
+            device = value if word == "dev" else device
+    if name is None and rest:
+        name = rest.pop(0)
+    if name is not None:
+        yield _Qdisc(device, name, tuple(rest), is_root, line)
+
+
+def _entry(name: str) -> tuple[Entry, Mapping[str, Any]] | None:
+    """Return the discipline that Linux calls so, and how it is told."""
+    known: Mapping[str, Any] = catalogue()
+    for entry in known["queues"]:
+        for form in entry["linux"].get("forms", []):
+            if form["name"] == name and form["settings"]:
+                return entry, form
+    return None
+
+
+def table(name: str, words: Sequence[str], where: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the table of a discipline as `tc` tells it, and the words that say nothing here.
+
+    Raises InputError for a discipline that Sojourn does not have, and for a value that has no unit of its kind.
+
+    >>> table("fq_codel", ["limit", "10240p", "target", "5ms", "noecn"], "tc.txt")[0]
+    {'kind': 'fq_codel', 'preset': 'linux', 'limit': '10240 packets', 'target': '5 ms', 'ecn': False}
+    """
+    if name in _FIFOS:
+        limit = words[words.index("limit") + 1] if "limit" in words[:-1] else f"{_TXQUEUELEN}p"
+        return {"kind": "droptail", "limit": f"{limit.rstrip('pb')} {_FIFOS[name]}"}, []
+    found = _entry(name)
+    if found is None:
+        known = sorted({form["name"] for one in catalogue()["queues"] for form in one["linux"].get("forms", [])})
+        raise input_error(f"{where}: found the discipline {shown(name)}; allowed: {', '.join(known)}", found=name)
+    entry, form = found
+    made: dict[str, Any] = {"kind": entry["name"]}
+    if any(preset["name"] == "linux" for preset in entry["presets"]):
+        made["preset"] = "linux"
+    flags = {word: (one["parameter"], value) for one in form["settings"] for word, value in _flags(one)}
+    valued = {one["word"]: one for one in form["settings"] if "word" in one}
+    rest, unread = list(words), []
+    while rest:
+        word = rest.pop(0)
+        if word in valued and rest:
+            made[valued[word]["parameter"]] = _value(rest.pop(0), valued[word]["unit"], f"{where}: {word}")
+        elif word in flags:
+            parameter, value = flags[word]
+            made[parameter] = value
+        elif word == "unlimited":
+            made["bandwidth"] = "auto"
+        else:
+            unread.append(word)
+    return made, unread
+
+
+def _flags(setting: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the words that stand for a value by themselves."""
+    for key, value in (("yes", True), ("no", False)):
+        if setting.get(key):
+            yield setting[key], value
+    for value, word in setting.get("words", {}).items():
+        if word:
+            yield word, value
+
+
+def _value(text: str, unit: str, where: str) -> Any:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise input_error(f"{where}: found {shown(text)}; allowed: a number with its unit", found=text)
+    number, suffix = float(match[1]), match[2].lower()
+    if unit in ("us", "ms", "s"):
+        return _time(number * _scaled(_TIMES_S, suffix or "us", f"{where}: found {shown(text)}"))
+    if unit in _PARTS:
+        return number / _PARTS[unit]
+    if unit == "number":
+        return int(number) if number.is_integer() else number
+    return _quantity(number, suffix, unit, f"{where}: found {shown(text)}")
+
+
+def _quantity(number: float, suffix: str, unit: str, where: str) -> str:
+    if unit == "rate":
+        return f"{number * _scaled(_RATES_BPS, suffix or 'bit', where) / 1e6:.12g} Mbit/s"
+    if unit in ("packets", "full packets"):
+        return f"{number:.12g} packets"
+    return f"{number * _scaled(_SIZES_B, suffix, where):.12g} B"
+
+
+def _scaled(units: Mapping[str, float], suffix: str, where: str) -> float:
+    if suffix not in units:
+        raise input_error(f"{where}; allowed: a number with {', '.join(filter(None, units))}", found=suffix)
+    return units[suffix]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.12g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.12g} us"  # noqa: PLR2004
+
+
+def way(name: str, words: Sequence[str], where: str, rate_bps: float | None, direction: str) -> tuple[Way, list[str]]:
+    """Return a direction whose queue is a discipline of `tc`; `rate_bps` is that of a shaper around it."""
+    made, unread = table(name, words, where)
+    own = made.get("bandwidth")
+    rate_mbps = float(own.split()[0]) if own and own != "auto" else (rate_bps or 0.0) / 1e6
+    if rate_mbps <= 0:
+        allowed = "cake with a bandwidth, tbf, or an htb class with a rate around it"
+        raise input_error(f"{where}: {name} {direction} has no rate; allowed: {allowed}", found=name, allowed=allowed)
+    return Way(
+        Estimate(rate_mbps, f"the rate of the shaper ({where})"),
+        queue=made,
+        queue_source=f"{name} ({where})",
+        has_traffic=False,
+    ), unread
+
+
+def _read(source: Source) -> Imported:
+    found = list(_qdiscs(source))
+    classes = _class_rates(source)
+    ways: dict[str, Way] = {}
+    remarks = []
+    for device in dict.fromkeys(one.device for one in found):
+        own = [one for one in found if one.device == device and one.name not in ("ingress", "clsact", "noqueue", "mq")]
+        rate = next((rate for one in own if one.name in _SHAPERS for rate in _rates(one.words)), classes.get(device))
+        leaves = [one for one in own if one.name not in (*_SHAPERS, "htb")]
+        shaped = [one for one in leaves if one.name == "cake" and "bandwidth" in one.words]
+        chosen = next(iter(shaped or (leaves if rate else [])), None)
+        if chosen is None and rate is not None and own:
+            # A tbf alone has a FIFO as long as its limit or latency says.
+            chosen = _Qdisc(device, "bfifo", _limit(own[0].words), is_root=False, line=own[0].line)
+        direction = DOWN if device.startswith("ifb") else UP
+        if chosen is None or direction in ways:
+            remarks += [f"{device}: its queue was left out." for one in own[:1] if chosen is not None]
+            continue
+        made, unread = way(chosen.name, chosen.words, f"line {chosen.line}", rate, direction)
+        ways[direction] = made
+        if unread:
+            remarks.append(f"{device}: {' '.join(unread)} of {chosen.name} has no meaning here.")
+    if not ways:
+        allowed = "cake with a bandwidth, tbf, or htb with a class that has a rate"
+        raise input_error(f"shapes nothing, so that no rate is known; allowed: {allowed}", file=source.name)
+    remarks.append("How fast the line behind these shapers is, and who uses it, is not in such a file.")
+    return Imported("tc", source.name, ways, remarks=tuple(remarks))
+
+
+def _rates(words: Sequence[str]) -> Iterator[float]:
+    if "rate" in words[:-1]:
+        match = _NUMBER.fullmatch(words[words.index("rate") + 1])
+        if match is not None:
+            yield float(match[1]) * _RATES_BPS.get(match[2].lower() or "bit", 1.0)
+
+
+def _limit(words: Sequence[str]) -> tuple[str, ...]:
+    if "limit" in words[:-1]:
+        match = _NUMBER.fullmatch(words[words.index("limit") + 1])
+        if match is not None:
+            return ("limit", f"{float(match[1]) * _SIZES_B.get(match[2].lower(), 1):.0f}b")
+    if "lat" in words[:-1] or "latency" in words[:-1]:
+        word = "lat" if "lat" in words else "latency"
+        match = _NUMBER.fullmatch(words[words.index(word) + 1])
+        rate = next(_rates(words), None)
+        if match is not None and rate is not None:
+            seconds = float(match[1]) * _TIMES_S.get(match[2].lower() or "us", 1e-6)
+            return ("limit", f"{max(rate / 8 * seconds, 1514):.0f}b")
+    return ()
+
+
+def _class_rates(source: Source) -> dict[str, float]:
+    """Return the rate of the first class of an htb on each device, from commands or `tc class show`."""
+    found: dict[str, float] = {}
+    for line in source.text.replace("\\\n", " ").splitlines():
+        words = line.split()
+        if "class" in words[:3] and "htb" in words:
+            device = words[words.index("dev") + 1] if "dev" in words[:-1] else ""
+            for rate in _rates(words):
+                found.setdefault(device, rate)
+    return found
+
+
+KIND = Kind(
+    "tc",
+    "what `tc qdisc show` prints, or commands of tc",
+    lambda one: _LINE.search(one.sample) is not None,
+    _read,
+)

@@ -1,0 +1,483 @@
+"""The best settings of a scenario for a goal: searched with Optuna, judged on runs that the search has not seen.
+
+Every trial has the same seeds (common random numbers), and where something of the line is not known the same twins. A
+goal counts on the worst twin, what is maximised in the mean over all. The search asks for a fixed number of trials at a
+time, so that its path does not depend on how many processors there are.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sojourn.api import Scenario
+from sojourn.data.statistics import statistic
+from sojourn.goals import Goal, Quantity, quantity
+from sojourn.imported.line import TWINS
+from sojourn.imported.twins import Changes, measure, twins
+from sojourn.reading import input_error, read_json, shown
+from sojourn.report import Grid
+from sojourn.spelling import spelled
+from sojourn.store import dump_json
+from sojourn.sweeps.axis import AxisError, Range, of_text
+from sojourn.worlds.world import Progress
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from sojourn.pages.model import Page
+
+BATCH = 8
+"""Trials that are asked for at a time."""
+FILE = "trials.json"
+_DIGITS = 4
+"""With which a setting is tried, as somebody would enter it."""
+_MOST_EXCESS = 1e6
+_HELD_OUT = 10
+"""Runs on which the winner is judged."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """Keys that are varied together."""
+
+    keys: tuple[str, ...]
+    span: Range | None
+    choices: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> "Knob":
+        """Read KEY=FROM..TO or KEY=one,other; raises InputError."""
+        try:
+            return cls(*of_text(text))
+        except AxisError as error:
+            keys, equals, values = text.partition("=")
+            choices = tuple(one.strip() for one in values.split(",") if one.strip())
+            if not equals or ".." in values or len(choices) < 2:  # noqa: PLR2004 (one is no choice)
+                allowed = f"{error.allowed}, or KEY=one,other"
+                raise input_error(f"vary: found {shown(text)}; allowed: {allowed}", key="vary", found=text) from None
+            return cls((keys.strip(),), None, choices)
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        return self.keys[0]
+
+    def at(self, value: float | str) -> dict[str, Any]:
+        """Return the changes for what the search suggests: a choice, or a part of the range."""
+        chosen = value if self.span is None or isinstance(value, str) else self.span.at(value, _DIGITS)
+        return dict.fromkeys(self.keys, chosen)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings that were tried, and what they reached."""
+
+    settings: Mapping[str, Any]
+    """Keys and values of the scenario."""
+    objective: float | None
+    """The mean over all twins and seeds."""
+    goal: float | None
+    """Of the worst twin; None where there is no goal, or nothing is known."""
+    keeps: bool
+    """Whether it keeps the goal."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The winner beside the scenario as it is, on runs and twins that the search has not seen."""
+
+    objective: float
+    default: float
+    difference: tuple[float, float, float]
+    """Of the objective, run by run: mean, and 95 % interval."""
+    goal: float | None
+    default_goal: float | None
+    keeps: bool
+    default_keeps: bool
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found."""
+
+    objective: Quantity
+    is_most: bool
+    """Whether the objective is maximised."""
+    goal: Goal | None
+    trials: tuple[Trial, ...]
+    judged: Judged | None
+    """None where no trial keeps the goal."""
+    runs: int
+    count: int
+    """Of twins."""
+
+    @property
+    def best(self) -> Trial | None:
+        """The trial that keeps the goal with the best objective."""
+        kept = [one for one in self.trials if one.keeps and one.objective is not None]
+        return max(kept, key=self._better, default=None)
+
+    def _better(self, one: Trial) -> float:
+        value = one.objective if one.objective is not None else float("nan")
+        return value if self.is_most else -value
+
+    @property
+    def front(self) -> list[Trial]:
+        """The trials that none beats in the goal's quantity and in the objective, the strictest first."""
+        if self.goal is None:
+            return [] if self.best is None else [self.best]
+        known = [one for one in self.trials if one.goal is not None and one.objective is not None]
+        sign = 1 if self.goal.is_most else -1
+        found: list[Trial] = []
+        for one in sorted(known, key=lambda one: (sign * (one.goal or 0.0), -self._better(one))):
+            if not found or self._better(one) > self._better(found[-1]):
+                found.append(one)
+        return found
+
+    @property
+    def answer(self) -> str:
+        """The finding in two or three sentences."""
+        best, judged = self.best, self.judged
+        if best is None or judged is None:
+            nearest = min(self.trials, key=self._excess)
+            text = "nothing" if nearest.goal is None else f"{nearest.goal:.4g}"
+            return f"No trial keeps {self.goal}: the nearest, {words(nearest.settings)}, has {text}."
+        said = f"Best: {words(best.settings)}."
+        low, high = judged.difference[1:]
+        objective = f"{self.objective.text} {judged.objective:.4g}, as it is {judged.default:.4g}"
+        said += f" On {_HELD_OUT} runs that the search has not seen: {objective}"
+        if self.goal is not None and judged.goal is not None:
+            default = "nothing" if judged.default_goal is None else f"{judged.default_goal:.4g}"
+            said += f"; {self.goal.quantity.text} {judged.goal:.4g}, as it is {default}"
+        said += "."
+        if self.goal is not None and not judged.keeps:
+            said += f" There it does not keep {self.goal}: take a stricter goal, or more runs."
+        is_better = low > 0 if self.is_most else high < 0
+        if judged.default_keeps and not is_better:
+            said += " The scenario as it is is as good."
+        return said
+
+    def _excess(self, one: Trial) -> float:
+        return 0.0 if self.goal is None else self.goal.excess(one.goal)
+
+    def grid(self) -> Grid:
+        """Tabulate the front, one row for each trial."""
+        names = list(dict.fromkeys(name for one in self.trials for name in one.settings))
+        goal = [] if self.goal is None else [self.goal.quantity.text, "kept"]
+        rows = [
+            [
+                *(str(one.settings.get(name, "")) for name in names),
+                f"{one.objective:.4g}",
+                *([] if self.goal is None else [f"{one.goal:.4g}", "yes" if one.keeps else "no"]),
+            ]
+            for one in self.front
+        ]
+        return Grid([*names, self.objective.text, *goal], rows)
+
+    def notes(self) -> list[str]:
+        """Return what a reader must know."""
+        many = "" if self.count == 1 else f" on each of {self.count} twins; a goal counts on the worst of them"
+        runs = f"{self.runs} run{'s' if self.runs > 1 else ''} each{many}"
+        first = f"{len(self.trials)} settings, {runs}, all with the same seeds."
+        if self.judged is None:
+            return [first]
+        middle, low, high = self.judged.difference
+        interval = f"{middle:+.4g} ({low:+.4g} to {high:+.4g})"
+        return [first, f"{self.objective.text}, best less as it is, on {_HELD_OUT} other runs: {interval}."]
+
+    def page(self, name: str, command: str = "") -> "Page":
+        """Return the page of a scenario's search; `command` is what makes it again."""
+        from sojourn.figures.tune import front
+        from sojourn.pages.model import Page, Table
+        from sojourn.pages.pictures import picture
+
+        points = [
+            (one.goal, one.objective, one.keeps)
+            for one in self.trials
+            if one.goal is not None and one.objective is not None
+        ]
+        edge = [(one.goal or 0.0, one.objective or 0.0) for one in self.front]
+        goal = "" if self.goal is None else self.goal.quantity.text
+        drawn = (
+            []
+            if self.goal is None
+            else [
+                picture(
+                    front(points, edge, self.goal.bound, (goal, self.objective.text)),
+                    f"No setting has {self.objective.text} beyond the line at its {goal}.",
+                    "Each dot is a setting that was tried; hollow ones do not keep the goal, the dashed line.",
+                    name="front",
+                )
+            ]
+        )
+        return Page(
+            title="No setting keeps the goal" if self.best is None else f"Best: {words(self.best.settings)}",
+            kicker=f"Settings of {name}",
+            lead=[self.answer],
+            pictures=drawn,
+            heading="What can be had?",
+            table=Table.of_grid(self.grid(), "The front"),
+            notes=self.notes(),
+            command=command,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "answer": self.answer,
+            "best": None if self.best is None else dict(self.best.settings),
+            "judged": None if self.judged is None else vars(self.judged),
+            "front": [vars(one) for one in self.front],
+            "trials": [vars(one) for one in self.trials],
+            "twins": self.count,
+            "runs": self.runs,
+        }
+
+
+def words(settings: Mapping[str, Any]) -> str:
+    """Return settings in words.
+
+    >>> words({"bottleneck.rate": "8 Mbit/s"})
+    'bottleneck.rate = 8 Mbit/s'
+    """
+    return ", ".join(f"{key} = {value}" for key, value in settings.items())
+
+
+def tune(  # noqa: PLR0913 (one for each thing that may be asked)
+    scenario: Scenario,
+    vary: Sequence[str],
+    *,
+    maximize: str | None = None,
+    minimize: str | None = None,
+    goal: str | None = None,
+    trials: int = 100,
+    runs: int = 3,
+    count: int = TWINS,
+    out: Path | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Search the settings of a scenario that keep a goal and make a quantity best.
+
+    Parameters
+    ----------
+    scenario
+        What is tuned; where it has an `unknown`, all of its twins at once.
+    vary
+        KEY=FROM..TO with a unit, or KEY=one,other.
+    maximize, minimize
+        The quantity that is to be best; one of them.
+    goal
+        A bound that another quantity must keep, such as "p99 of calls < 150 ms".
+    trials, runs, count
+        How many settings are tried, runs of each, and twins.
+    out
+        Folder in which trials are kept: what it holds already is not run again.
+    jobs, progress
+        As for `sojourn.sweep`.
+
+    Raises
+    ------
+    InputError
+        Where a quantity, a goal or a key is wrong, the folder holds another search, or Optuna is not installed.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> from sojourn.tune import tune
+    >>> base = sojourn.Scenario.load("first", {"duration": "5 s", "warmup": "1 s"})
+    >>> vary = ["bottleneck.queue.limit=20..400 packets"]
+    >>> found = tune(base, vary, maximize="goodput", goal="bottleneck_queue_ms_p99 < 100 ms", trials=8, runs=1)
+    >>> found.best.keeps, len(found.trials)
+    (True, 8)
+    """
+    if (maximize is None) == (minimize is None):
+        allowed = f"one of {spelled('maximize')} and {spelled('minimize')}"
+        raise input_error(f"found {'both' if maximize else 'neither'}; allowed: {allowed}", key="maximize")
+    tables = scenario.to_dict()
+    search = _Search(
+        scenario,
+        [Knob.of(one) for one in vary],
+        quantity(maximize or minimize or "", tables),
+        maximize is not None,
+        None if goal is None else Goal.of(goal, tables),
+        runs,
+        jobs,
+    )
+    search.check()
+    search.drawn = twins(scenario, count)
+    store = _Store(out, search.fingerprint(trials))
+    found = search.trials(trials, store, progress)
+    made = Tuned(search.objective, search.is_most, search.goal, tuple(found), None, runs, len(search.drawn))
+    if made.best is None:
+        return made
+    judged = search.judged(made.best, twins(scenario, count, seed=2))
+    return Tuned(search.objective, search.is_most, search.goal, tuple(found), judged, runs, len(search.drawn))
+
+
+class _Store:
+    """The trials that a folder holds."""
+
+    def __init__(self, folder: Path | None, fingerprint: str) -> None:
+        self.path = None if folder is None else folder / FILE
+        self.fingerprint = fingerprint
+        self.known: dict[str, Any] = {}
+        if folder is None or self.path is None:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.path.exists():
+            document = read_json(self.path, "the trials of a search")
+            if not isinstance(document, dict) or document.get("search") != fingerprint:
+                message = "holds the trials of another search"
+                raise input_error(message, file=str(self.path), allowed="a new folder, or the same command")
+            self.known = dict(document.get("trials", {}))
+
+    def add(self, found: Mapping[str, Any]) -> None:
+        """Keep some trials; a search that is interrupted afterwards finds them."""
+        self.known |= found
+        if self.path is not None:
+            new = self.path.with_suffix(".new")
+            new.write_text(dump_json({"search": self.fingerprint, "trials": self.known}), encoding="utf-8")
+            new.replace(self.path)
+
+
+@dataclass
+class _Search:
+    scenario: Scenario
+    knobs: Sequence[Knob]
+    objective: Quantity
+    is_most: bool
+    goal: Goal | None
+    runs: int
+    jobs: int | None
+    drawn: Sequence[Changes] = ()
+
+    @property
+    def _metrics(self) -> list[str]:
+        return list(dict.fromkeys([*self.objective.metrics, *(self.goal.quantity.metrics if self.goal else ())]))
+
+    def fingerprint(self, trials: int) -> str:
+        """Return a text that is another one for every other search; more trials go on with the same one."""
+        del trials
+        asked = [self.scenario.source.resolve().to_json(), repr(self.knobs), self.objective.text, self.is_most]
+        return hashlib.sha256(json.dumps([*asked, str(self.goal), self.runs, len(self.drawn)]).encode()).hexdigest()
+
+    def check(self) -> None:
+        """Refuse keys that the scenario does not have, and ends that it does not take, before anything is run."""
+        if not self.knobs:
+            raise input_error("found nothing to vary; allowed: KEY=FROM..TO or KEY=one,other", key="vary")
+        for knob in self.knobs:
+            for end in knob.choices or (0.0, 1.0):
+                self.scenario.with_(knob.at(end))
+
+    def trials(self, count: int, store: _Store, progress: Progress | None) -> list[Trial]:
+        """Ask for settings, run them, and tell what they reached."""
+        optuna = _optuna()
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        sampler = optuna.samplers.TPESampler(
+            seed=self.scenario.seed,
+            n_startup_trials=2 * BATCH,
+            multivariate=True,
+            constant_liar=True,
+        )
+        study = optuna.create_study(direction="maximize" if self.is_most else "minimize", sampler=sampler)
+        made: list[Trial] = []
+        while len(made) < count:
+            asked = [study.ask() for _ in range(min(BATCH, count - len(made)))]
+            settings = [self._settings(one) for one in asked]
+            keys = [json.dumps(one, sort_keys=True) for one in settings]
+            new = {key: one for key, one in zip(keys, settings, strict=True) if key not in store.known}
+            if new:
+                store.add(self._measured(new, self.drawn, self.runs))
+            for one, key, setting in zip(asked, keys, settings, strict=True):
+                trial = self._trial(setting, store.known[key])
+                if self.goal is not None:
+                    one.set_constraint("goal", min(self.goal.excess(trial.goal), _MOST_EXCESS))
+                if trial.objective is None:
+                    study.tell(one, state=optuna.trial.TrialState.FAIL)
+                else:
+                    study.tell(one, trial.objective)
+                made.append(trial)
+            if progress is not None:
+                progress(len(made) / count)
+        return made
+
+    def _settings(self, trial: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for knob in self.knobs:
+            if knob.span is None:
+                found |= knob.at(trial.suggest_categorical(knob.name, list(knob.choices)))
+            else:
+                found |= knob.at(trial.suggest_float(knob.name, 0.0, 1.0))
+        return found
+
+    def _measured(
+        self, settings: Mapping[str, Changes], drawn: Sequence[Changes], runs: int, seed: int | None = None
+    ) -> dict[str, list[dict[str, list[float | None]]]]:
+        """Return by setting, for each twin, the values of each metric."""
+        cases = {
+            f"{place} {number}": {**twin, **one}
+            for place, one in enumerate(settings.values())
+            for number, twin in enumerate(drawn)
+        }
+        base = self.scenario if seed is None else self.scenario.with_({"seed": seed})
+        found = measure(base, cases, self._metrics, runs=runs, jobs=self.jobs, progress=_silent)
+        return {key: [found[f"{place} {number}"] for number in range(len(drawn))] for place, key in enumerate(settings)}
+
+    def _trial(self, settings: Mapping[str, Any], found: Sequence[Mapping[str, Sequence[float | None]]]) -> Trial:
+        each = [self.objective.value(_means(twin)) for twin in found]
+        known = [one for one in each if one is not None]
+        objective = float(np.mean(known)) if len(known) == len(each) else None
+        goal = self._worst(found)
+        keeps = objective is not None and (self.goal is None or self.goal.excess(goal) <= 0)
+        return Trial(dict(settings), objective, goal, keeps)
+
+    def _worst(self, found: Sequence[Mapping[str, Sequence[float | None]]]) -> float | None:
+        if self.goal is None:
+            return None
+        each = [self.goal.quantity.value(_means(twin)) for twin in found]
+        known = [one for one in each if one is not None]
+        if len(known) < len(each):
+            return None
+        return max(known) if self.goal.is_most else min(known)
+
+    def judged(self, best: Trial, drawn: Sequence[Changes]) -> Judged:
+        """Run the winner and the scenario as it is on new seeds and new twins."""
+        seed = self.scenario.seed + self.runs
+        found = self._measured({"best": best.settings, "default": {}}, drawn, _HELD_OUT, seed)
+        one, other = (self._trial({}, found[name]) for name in ("best", "default"))
+        pairs = [self._by_run(found["best"], run) - self._by_run(found["default"], run) for run in range(_HELD_OUT)]
+        found_difference = statistic(pairs)
+        mean, (low, high) = found_difference["mean"] or 0.0, found_difference["ci95"] or (0.0, 0.0)
+        reached = (one.objective or 0.0, other.objective or 0.0)
+        return Judged(*reached, (mean, low, high), one.goal, other.goal, one.keeps, other.keeps)
+
+    def _by_run(self, found: Sequence[Mapping[str, Sequence[float | None]]], run: int) -> float:
+        each = [self.objective.value({name: some[run] for name, some in twin.items()}) for twin in found]
+        return float(np.mean([one if one is not None else np.nan for one in each]))
+
+
+def _means(twin: Mapping[str, Sequence[float | None]]) -> dict[str, float | None]:
+    """Return the mean of each metric over the runs; None where one has no value."""
+    return {
+        name: None if not some or any(one is None for one in some) else float(np.mean([one or 0.0 for one in some]))
+        for name, some in twin.items()
+    }
+
+
+def _silent(done: float) -> None:
+    del done
+
+
+def _optuna() -> "ModuleType":
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        raise input_error('tuning needs optuna: pip install "sojourn[tune]"') from None
+    found: ModuleType = optuna
+    return found

@@ -1,0 +1,263 @@
+"""`sojourn import`: a line from measurements and from a router's settings."""
+
+import gzip
+import itertools
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Command
+
+import sojourn
+from sojourn import InputError
+from sojourn.export import queues
+from sojourn.imported import Imported, read, registry, tc
+from sojourn.imported.twins import nearest, twins
+
+ROUTER = """\
+qdisc noqueue 0: dev lo root refcnt 2
+qdisc cake 8001: dev wan root refcnt 2 bandwidth 9Mbit diffserv3 triple-isolate nonat nowash no-ack-filter \
+split-gso rtt 100ms raw overhead 0
+ Sent 1234 bytes 12 pkt (dropped 0, overlimits 0 requeues 0)
+qdisc cake 8002: dev ifb4wan root refcnt 2 bandwidth 45Mbit diffserv3 dual-dsthost nat nowash ingress \
+no-ack-filter split-gso rtt 50ms noatm overhead 22
+"""
+SQM = """\
+config queue 'eth1'
+\toption interface 'eth1'
+\toption download '45000'
+\toption upload '9000'
+\toption qdisc 'cake'
+\toption script 'piece_of_cake.qos'
+\toption linklayer 'ethernet'
+\toption overhead '44'
+"""
+IPERF3: dict[str, Any] = {
+    "start": {"test_start": {"protocol": "TCP", "num_streams": 1, "duration": 30, "reverse": 0}},
+    "end": {
+        "streams": [{"sender": {"min_rtt": 30500, "mean_rtt": 98000, "max_rtt": 130000}}],
+        "sum_received": {"seconds": 30.0, "bits_per_second": 9.65e6},
+        "sender_tcp_congestion": "bbr",
+    },
+}
+NDT7 = {
+    "ServerFQDN": "ndt.example",
+    "Download": {"Throughput": {"Value": 48.0, "Unit": "Mbit/s"}, "Latency": {"Value": 21.0, "Unit": "ms"}},
+    "Upload": {"Throughput": {"Value": 9.5, "Unit": "Mbit/s"}, "Latency": {"Value": 24.0, "Unit": "ms"}},
+}
+FLENT = {
+    "version": 4,
+    "metadata": {"NAME": "tcp_upload"},
+    "x_values": [0.2 * place for place in range(100)],
+    "results": {
+        "Ping (ms) ICMP": [20.0 if place < 20 else 220.0 for place in range(100)],
+        "TCP upload::1": [None] * 100,
+        "TCP upload": [None if place < 20 else 9.4 for place in range(100)],
+    },
+}
+
+
+def log(rows: int = 60, rate: Any = lambda place: 20_000 if place % 30 < 15 else 8_000) -> str:
+    """A log of cake-autorate with one line a second."""
+    names = (
+        "LOG_DATETIME; LOG_TIMESTAMP; DL_ACHIEVED_RATE_KBPS; UL_ACHIEVED_RATE_KBPS; DL_OWD_BASELINE; DL_OWD_DELTA_US; "
+        "UL_OWD_BASELINE; CAKE_DL_RATE_KBPS; CAKE_UL_RATE_KBPS"
+    )
+    cells = [
+        f"DATA; x; {1000 + place}; {0.9 * rate(place)}; 10; 12000; 40000; 13000; {rate(place)}; 5000"
+        for place in range(rows)
+    ]
+    return "\n".join([f"DATA_HEADER; {names}", *cells]) + "\n"
+
+
+def of(tmp_path: Path, text: str | bytes, kind: str | None = None) -> Imported:
+    path = tmp_path / "given"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read(str(path), kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        (ROUTER, "tc", {"bottleneck.rate": "9 Mbit/s", "reverse.rate": "45 Mbit/s"}),
+        (SQM, "sqm", {"bottleneck.rate": "9 Mbit/s", "reverse.rate": "45 Mbit/s"}),
+        (json.dumps(IPERF3), "iperf3", {"bottleneck.rate": "9.997 Mbit/s", "group.upload.control": "bbr"}),
+        (json.dumps(NDT7), "ndt7", {"bottleneck.rate": "9.841 Mbit/s", "reverse.rate": "49.72 Mbit/s"}),
+        (json.dumps(FLENT), "flent", {"bottleneck.rate": "9.738 Mbit/s", "group.upload.rtt": "20 ms"}),
+        (gzip.compress(json.dumps(FLENT).encode(), mtime=0), "flent", {"bottleneck.queue.limit": "200 ms"}),
+        (
+            log(),
+            "autorate",
+            {"bottleneck.rate": "5 Mbit/s", "reverse.trace": "line.trace", "group.upload.rtt": "25 ms"},
+        ),
+        ("".join(f"{one}\n" for one in range(0, 3000, 3)), "mahimahi", {"bottleneck.trace": "line.trace"}),
+    ],
+)
+def test_each_kind_is_found_out_and_read(
+    tmp_path: Path, text: str | bytes, kind: str, expected: dict[str, str]
+) -> None:
+    found = of(tmp_path, text)
+    said = {one.key: one.value for one in found.values}
+    assert found.kind == kind
+    assert {key: said.get(key) for key in expected} == expected
+    # What is written is what the tables say, and a scenario that runs.
+    if found.trace is not None:
+        (tmp_path / "line.trace").write_text("".join(f"{one}\n" for one in found.trace))
+    (tmp_path / "line.toml").write_text(found.toml())
+    assert tomllib.loads(found.toml()) == found.tables()
+    line = sojourn.Scenario.load(str(tmp_path / "line.toml"), {"duration": "1 s", "warmup": "0 s"})
+    assert line.run(seed=1).runs
+    assert all(line.with_(one).groups for one in twins(line, 3))
+
+
+def test_every_value_says_where_it_comes_from(tmp_path: Path) -> None:
+    found = of(tmp_path, json.dumps(IPERF3))
+    silent = {one.key for one in found.values if not one.source}
+    assert silent <= {"name", "warmup", "group.upload.transport"}
+    assert "# the file names it\ncontrol" in found.toml()
+
+
+def test_a_router_s_words_come_back_as_they_were() -> None:
+    """tc to scenario to tc: what the kernel world would be told has the words that were read."""
+    line = sojourn.scenario(registry.kinds()["tc"].read(registry.Source("tc.txt", ROUTER.encode())).tables())
+    up, down = queues(line).up, queues(line).down
+    assert up is not None
+    assert down is not None
+    for way, words in ((up, "bandwidth 9000000bit rtt 100000us"), (down, "bandwidth 45000000bit rtt 50000us")):
+        assert " ".join(way.queue.words).startswith(words)
+    assert {"triple-isolate", "nowash", "no-ack-filter", "egress"} <= set(up.queue.words)
+    assert {"dual-dsthost", "ingress", "noatm"} <= set(down.queue.words)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fq_codel limit 10240 flows 1024 quantum 1514 target 5ms interval 100ms noecn",
+        "codel limit 1000 target 5ms interval 100ms ecn",
+        "pie limit 1000 target 15ms tupdate 15ms alpha 2 beta 20",
+        "red limit 90000 min 7500 max 22500 avpkt 1000 burst 13 probability 0.1",
+        "sfq limit 127 quantum 1514",
+    ],
+)
+def test_commands_of_other_disciplines_are_read_and_written_again(command: str) -> None:
+    name, *words = command.split()
+    table, unread = tc.table(name, words, "here")
+    assert unread == []
+    tables = {
+        "duration": "1 s",
+        "bottleneck": {"rate": "10 Mbit/s", "queue": table},
+        "group": [{"name": "tcp", "control": "newreno", "rtt": "20 ms"}],
+    }
+    found = queues(sojourn.scenario(tables)).up
+    assert found is not None
+    assert tc.table(name, found.queue.words, "again")[0].items() >= table.items()
+
+
+def test_what_varies_keeps_its_rates_and_what_does_not_is_a_number(tmp_path: Path) -> None:
+    found = of(tmp_path, log())
+    assert found.trace is not None
+    gaps = [second - first for first, second in itertools.pairwise(found.trace)]
+    # Nine tenths of the shaper's rate were carried: 18 and 7.2 Mbit/s, and a packet has 12,000 bits.
+    assert min(gaps) in (0, 1)
+    assert len(found.trace) == pytest.approx(59 * 12.7e6 / 12e3, rel=0.02)
+    assert of(tmp_path, log(rate=lambda _: 9000)).trace is None
+
+
+def test_a_clock_that_jumps_ends_the_log(tmp_path: Path) -> None:
+    lines = log().splitlines()
+    lines[41] = lines[41].replace("1040;", "9040;")
+    found = of(tmp_path, "\n".join([*lines[:40], *lines[41:]]))
+    assert any("jumps" in one for one in found.remarks)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("hello there", "none of the kinds that are known"),
+        (gzip.compress(b"{}" * 5000, mtime=0)[:-20], "cut short"),
+        ('{"test_start": ', "cannot be read as JSON"),
+        (json.dumps({"start": {"test_start": {"protocol": "UDP"}}, "end": {}}), "UDP"),
+        (json.dumps({"error": "refused", "start": {"test_start": {}}}), "refused"),
+        ("config queue 'wan'\n\toption upload '0'\n", "no shaper"),
+        ("config queue 'wan'\n\toption upload 'fast'\n", "kbit/s"),
+        ("qdisc fq_codel 0: dev eth0 root refcnt 2 limit 10240p", "shapes nothing"),
+        ("tc qdisc add dev eth0 root cake bandwidth 9Zbit", "allowed: a number with bit"),
+        ("tc qdisc add dev eth0 root tbf rate 9mbit latency 50ms\nqdisc nonesuch 2: dev eth0 parent 1: x", "nonesuch"),
+        ("DATA_HEADER; LOG_TIMESTAMP\nDATA; 1\n", "its header has no"),
+        (log(3), "at least 20"),
+        ("1\n2\n3\n2\n5\n", "before the one above it"),
+    ],
+)
+def test_what_says_nothing_of_a_line_is_refused_in_a_sentence(tmp_path: Path, text: str | bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        of(tmp_path, text)
+    assert message in str(caught.value)
+
+
+def test_no_beginning_of_a_file_is_a_crash(tmp_path: Path) -> None:
+    """Cut at any place, a file is read or refused."""
+    for text in (ROUTER, SQM, json.dumps(IPERF3), json.dumps(FLENT), json.dumps(NDT7), log(25)):
+        for place in range(0, len(text), max(1, len(text) // 40)):
+            try:
+                of(tmp_path, text[:place])
+            except InputError:
+                continue
+
+
+def test_a_capture_of_an_upload_is_its_line(tmp_path: Path, command: Command) -> None:
+    """The line from its own packets, and its twins show what was measured."""
+    fifo = {"rate": "8 Mbit/s", "queue": {"kind": "droptail", "limit": "150 ms"}}
+    upload = {"name": "upload", "control": "cubic", "transport": "linux", "rtt": "30 ms"}
+    base = sojourn.scenario(duration="15 s", bottleneck=fifo, group=[upload])
+    base.run(packets=True).save(tmp_path / "run", pcap=True)
+    found, compared = nearest(read(str(tmp_path / "run" / "bottleneck.pcapng")))
+    (way,) = found.ways.values()
+    assert way.rate_mbps is not None
+    assert way.buffer_ms is not None
+    assert found.rtt_ms is not None
+    assert way.rate_mbps.value == pytest.approx(8.0, rel=0.01)
+    assert way.buffer_ms.value == pytest.approx(150, rel=0.05)
+    assert found.rtt_ms.value == pytest.approx(30, abs=2)
+    assert compared is not None
+    assert compared.missed == []
+    out = tmp_path / "line.toml"
+    said = command("import", str(tmp_path / "run" / "bottleneck.pcapng"), "--out", str(out))
+    assert "among them" in said.out
+    refused = command("import", str(tmp_path / "run" / "bottleneck.pcapng"), "--out", str(out))
+    assert "--force" in refused.err
+
+
+def test_a_queue_that_one_flow_cannot_tell_is_taken_as_a_fifo_unless_its_twins_differ(tmp_path: Path) -> None:
+    codel = {"rate": "8 Mbit/s", "queue": {"kind": "codel", "preset": "linux"}}
+    upload = {"name": "upload", "control": "cubic", "transport": "linux", "rtt": "30 ms"}
+    base = sojourn.scenario(duration="20 s", bottleneck=codel, group=[upload])
+    base.run(packets=True).save(tmp_path / "run", pcap=True)
+    found, compared = nearest(read(str(tmp_path / "run" / "bottleneck.pcapng")))
+    queue = found.tables()["bottleneck"]["queue"]
+    assert queue["kind"] in ("codel", "fq_codel", "cake")
+    assert compared is not None
+    assert compared.distance < 0.3
+
+
+def test_other_packages_may_add_kinds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kinds = dict(registry.kinds())
+    own = registry.Kind("mine", "my own log", lambda one: one.sample.startswith("MINE"), kinds["mahimahi"].read)
+
+    class Entry:
+        name = "mine"
+
+        def load(self) -> registry.Kind:
+            return own
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Entry()] if group == registry.GROUP else [])
+    registry.kinds.cache_clear()
+    try:
+        assert list(registry.kinds()) == [*kinds, "mine"]
+        with pytest.raises(InputError, match="mine"):
+            of(tmp_path, ROUTER, "tk")
+    finally:
+        monkeypatch.undo()
+        registry.kinds.cache_clear()
