@@ -1,14 +1,18 @@
-"""The four doors: what each command of their pages prints is what stands below it."""
+"""The four doors, and a page of the guide: what each command prints is what stands below it."""
 
 import os
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 from tests.conftest import Command
 
-DOORS = Path(__file__).parent.parent / "docs" / "doors"
+DOCS = Path(__file__).parent.parent / "docs"
+DOORS = DOCS / "doors"
+MY_LINE = "my-line"
+CAPTURE = "upload.pcap.gz"
 EXAMPLE = re.compile(r"```sh\nsojourn (?P<words>(?:.*\\\n)*.*)\n```\n\n```text\n(?P<shown>(?:.*\n)*?)```\n")
 LEFT_OUT = "...\n"
 COMMANDS = 3
@@ -21,11 +25,12 @@ def test_each_door_has_three_commands() -> None:
     assert found == dict.fromkeys((*QUICK, *LONG), COMMANDS)
 
 
-@pytest.mark.parametrize("door", [*QUICK, *(pytest.param(door, marks=pytest.mark.long) for door in LONG)])
+@pytest.mark.parametrize("door", [*QUICK, MY_LINE, *(pytest.param(door, marks=pytest.mark.long) for door in LONG)])
 def test_what_a_door_shows_is_what_its_commands_print(
     door: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = DOORS / f"{door}.md"
+    page = (DOCS / "guide" if door == MY_LINE else DOORS) / f"{door}.md"
+    shutil.copy(DOCS / "guide" / CAPTURE, tmp_path)
     text = page.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     renewed = text

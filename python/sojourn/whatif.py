@@ -236,16 +236,17 @@ class WhatIf:
         return middle if low == high else f"{middle} ({low} to {high})"
 
     def grid(self) -> Grid:
-        """Tabulate one row for each remedy."""
+        """Tabulate one row for each remedy; how good calls are is how many twins have good ones."""
+        shown = [one for one in self.columns if not one.shown.metric.startswith("voip_mos.")]
         rows = [
             [
                 one.name + self._at(one),
                 f"{self.good(one.name)} of {self.count}",
-                *(self._text(one.name, column.shown.metric, column) for column in self.columns),
+                *(self._text(one.name, column.shown.metric, column) for column in shown),
             ]
             for one in self.remedies
         ]
-        return Grid(["", "calls good", *(column.shown.label for column in self.columns)], rows)
+        return Grid(["", "calls good", *(column.shown.label for column in shown)], rows)
 
     def commands(self, device: str) -> list[str]:
         """Return what sets the best remedy up on a router; nothing where it is no shaper."""

@@ -3,15 +3,17 @@
 import contextlib
 import ipaddress
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sojourn import InputError
 from sojourn.detect.capture import MAGICS
 from sojourn.detect.captured import read_streams
 from sojourn.detect.draw import FAMILIES
-from sojourn.detect.passive import Passive, passive
+from sojourn.detect.passive import AFTER, Passive, looked_at, passive
 from sojourn.detect.stored import load_model
 from sojourn.detect.streams import Stream
 from sojourn.detect.table import NO_QUEUE, queue_table
@@ -66,10 +68,10 @@ def _read(source: Source) -> Imported:
             )
             if key in wait
         ),
-        Measured("goodput", "goodput_mbps", found.size_bytes * 8 / found.seconds / 1e6 * PAYLOAD_SHARE, "Mbit/s"),
+        Measured("goodput", "goodput_mbps", _passed_mbps(streams, found) * PAYLOAD_SHARE, "Mbit/s"),
     ]
     remarks = [
-        f"{found.verdict[0].upper()}{found.verdict[1:]}.",
+        f"Queue: {found.verdict}.",
         *(f"{_UNTOLD[what]} cannot be told, because {why}." for what, why in found.cannot.items() if what in _UNTOLD),
         *found.notes,
         "Other traffic that answered to this queue, as transfers do, is not in the scenario.",
@@ -96,6 +98,14 @@ def _direction(stream: Stream) -> str:
         return UP if ipaddress.ip_address(sender).is_private else DOWN
     except ValueError:
         return UP
+
+
+def _passed_mbps(streams: Sequence[Stream], found: Passive) -> float:
+    """Return what got through of the largest stream, until the last packet was beyond the queue."""
+    log = looked_at(streams)
+    seconds = float(np.nanmax(log.received_s) - log.sent_s[0]) if found.place == AFTER else found.seconds
+    lost_bytes = found.lost * FULL_BYTES if found.place == AFTER else 0
+    return (found.size_bytes - lost_bytes) * 8 / seconds / 1e6
 
 
 def _rate(found: Passive) -> Estimate:
