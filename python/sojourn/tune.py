@@ -38,6 +38,8 @@ _DIGITS = 4
 """With which a setting is tried, as somebody would enter it."""
 _MOST_EXCESS = 1e6
 _HELD_OUT = 10
+_ROWS = 10
+"""Of the front, in tables."""
 """Runs on which the winner is judged."""
 
 
@@ -175,9 +177,18 @@ class Tuned:
                 f"{one.objective:.4g}",
                 *([] if self.goal is None else [f"{one.goal:.4g}", "yes" if one.keeps else "no"]),
             ]
-            for one in self.front
+            for one in self._shown()
         ]
         return Grid([*names, self.objective.text, *goal], rows)
+
+    def _shown(self) -> list[Trial]:
+        """Return a part of the front that can be read: evenly, with the best trial and the one beyond it."""
+        front = self.front
+        if len(front) <= _ROWS:
+            return front
+        best = front.index(self.best) if self.best in front else 0
+        kept = {round(place * (len(front) - 1) / (_ROWS - 3)) for place in range(_ROWS - 2)}
+        return [one for place, one in enumerate(front) if place in kept or place in (best, best + 1)]
 
     def notes(self) -> list[str]:
         """Return what a reader must know."""

@@ -299,7 +299,7 @@ class WhatIf:
     def page(self, command: str = "") -> "Page":
         """Return the page, which `sojourn.pages.write` writes; `command` is what makes it again."""
         from sojourn.figures.whatif import remedies
-        from sojourn.pages.model import Page, Table
+        from sojourn.pages.model import Fold, Page, Table
         from sojourn.pages.pictures import picture
 
         metric = f"voip_delay_ms_p99.{self.calls[0]}"
@@ -320,7 +320,8 @@ class WhatIf:
             ],
             heading="What does each remedy do?",
             table=Table.of_grid(self.grid(), "Remedies"),
-            notes=[*self.notes(), *self.commands("DEV")],
+            notes=self.notes(),
+            folds=[Fold("On the router", code="\n".join(commands))] if (commands := self.commands("DEV")) else [],
             command=command,
         )
 
