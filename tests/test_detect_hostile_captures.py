@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from tests.captures import MSS, Frame, pcap, tcp
 
-from sojourn.detect import capture, headers, streams
+from sojourn.detect import capture, streams
 from sojourn.detect.capture import read_capture
 from sojourn.detect.captured import read_streams
 from sojourn.detect.streams import Stream, of_capture
 
 # Of what is linear in the file's size this takes a few, of what is quadratic thousands.
 PROMPT_S = 60.0
+# Connections whose ends the reader remembers (crates/sojourn-capture/src/read/connections.rs).
+REMEMBERED = 1 << 16
 
 
 def download(packets: int = 300) -> list[Frame]:
@@ -37,7 +39,7 @@ def read(frames: list[Frame], folder: Path) -> tuple[list[Stream], list[str]]:
 @pytest.mark.long
 def test_many_connections_of_one_packet_hide_no_download(tmp_path: Path) -> None:
     """Their number is far above what is remembered, and the download goes on from the first to the last."""
-    count = 3 * headers.MAX_CONNECTIONS
+    count = 3 * REMEMBERED
     step = count // 300
     spread = [(n * step * 1000 + 500, data, length) for n, (_, data, length) in enumerate(download())]
     found, notes = read([*spread, *map(single, range(count))], tmp_path)
@@ -49,7 +51,7 @@ def test_many_connections_of_one_packet_hide_no_download(tmp_path: Path) -> None
     held = read_capture(tmp_path / "hostile.pcap")
     assert len(held.connections) == 1
     held = read_capture(_written(tmp_path, [single(n) for n in range(count)]))
-    assert len(held.connections) <= headers.MAX_CONNECTIONS
+    assert len(held.connections) <= REMEMBERED
 
 
 def _written(folder: Path, frames: list[Frame]) -> Path:
@@ -95,9 +97,8 @@ def test_the_begin_of_a_long_capture_is_read(tmp_path: Path, monkeypatch: pytest
     assert (len(found.arrived_s), notes) == (250, [])
 
 
-def test_what_was_forgotten_is_known_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(headers, "MAX_CONNECTIONS", 8)
+def test_what_was_forgotten_is_known_again(tmp_path: Path) -> None:
     late = [(10**9 + at, data, length) for at, data, length in download()]
-    found = of_capture(read_capture(_written(tmp_path, [*map(single, range(100)), *late])))
+    found = of_capture(read_capture(_written(tmp_path, [*map(single, range(REMEMBERED + 100)), *late])))
     assert found[0].total_bytes == 300 * (MSS + 52)
     assert np.ptp(found[0].arrived_s) == pytest.approx(0.299)

@@ -211,6 +211,9 @@ def load(
     "dotted.key=value". Where a `root` is given, only files in it are read.
     """
 
+def read_capture(
+    data: bytes, most: int
+) -> tuple[bytes, list[tuple[int, int, bytes, bytes]], int, list[int], str | None]: ...
 def shell(
     scenario: Scenario,
     seed: int,

@@ -1,4 +1,4 @@
-//! Writes what crosses the bottleneck as a pcapng file that Wireshark and tshark read.
+//! Captures: writes what crosses the bottleneck as a pcapng file that Wireshark and tshark read, and reads those of others.
 //!
 //! Packets are captured when they leave the queue for the link, headers only, with the time of the
 //! simulation and its nanoseconds. The simulator moves small values instead of bytes, so the headers
@@ -6,6 +6,7 @@
 
 mod headers;
 mod pcapng;
+pub mod read;
 
 use headers::{FlowHeaders, headers};
 use sojourn_scenario::Scenario;

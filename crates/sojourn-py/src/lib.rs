@@ -3,6 +3,7 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
 
+mod captures;
 mod columns;
 mod errors;
 mod padding;
@@ -57,6 +58,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<padding::Padding>()?;
     module.add_class::<run::Run>()?;
+    module.add_function(wrap_pyfunction!(captures::read_capture, module)?)?;
     module.add_class::<plugins::Ack>()?;
     module.add_class::<plugins::Congestion>()?;
     module.add_class::<plugins::Recovered>()?;
