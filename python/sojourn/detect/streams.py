@@ -207,24 +207,27 @@ class _Sequence:
         usual = int(np.quantile(data["payload_bytes"], 0.9))
         usual = usual if usual <= _MAX_FRAME_BYTES else MSS_BYTES
         found = cls(begin, end, [], {}, set())
-        highest, places = int(begin[0]), dict[int, int]()
-        for place, (low, high) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
-            if low >= highest:
-                if low > highest:
-                    packets = max(1, round((low - highest) / usual))
-                    found.holes.append(_Hole(highest, low, place, packets, low - highest))
-                places[low] = place
-            else:
-                # Holes lie behind each other.
-                at = bisect.bisect_right(found.holes, low, key=lambda one: one.begin)
-                hole = found.holes[at - 1] if at else None
-                if hole is not None and hole.missing > 0 and low < hole.end:
-                    found.late.add(place)
-                    hole.missing -= min(high, hole.end) - low
-                    hole.overtaken = _overtaken(data, times, place, hole.place)
-                elif high <= highest:
-                    found.repeated[place] = places.get(low, -1)
-            highest = max(highest, high)
+        highest = np.maximum.accumulate(np.concatenate([begin[:1], end[:-1]]))
+        (ahead,) = np.nonzero(begin >= highest)
+        (unusual,) = np.nonzero(begin != highest)
+        begins = begin[ahead]
+        for place in unusual.tolist():
+            low, high, top = int(begin[place]), int(end[place]), int(highest[place])
+            if low > top:
+                packets = max(1, round((low - top) / usual))
+                found.holes.append(_Hole(top, low, place, packets, low - top))
+                continue
+            # Holes lie behind each other.
+            at = bisect.bisect_right(found.holes, low, key=lambda one: one.begin)
+            hole = found.holes[at - 1] if at else None
+            if hole is not None and hole.missing > 0 and low < hole.end:
+                found.late.add(place)
+                hole.missing -= min(high, hole.end) - low
+                hole.overtaken = _overtaken(data, times, place, hole.place)
+            elif high <= top:
+                # What comes ahead of all others begins further and further on.
+                first = int(ahead[min(int(np.searchsorted(begins, low)), len(ahead) - 1)])
+                found.repeated[place] = first if begin[first] == low and first < place else -1
         return found
 
 
@@ -304,8 +307,9 @@ def _after(data: Any, times: Times, seen: _Sequence, backward: Any, origin_ns: i
     """Return the time to the acknowledgement of each packet that alone can have led to one, and what was sent again."""
     if not len(backward):
         return None
-    first = np.array([place not in seen.repeated and place not in seen.late for place in range(len(data))])
-    own = np.flatnonzero(first)
+    is_first = np.ones(len(data), dtype=np.bool_)
+    is_first[[*seen.repeated, *seen.late]] = False
+    own = np.flatnonzero(is_first)
     ends, begins = seen.end[own], seen.begin[own]
     acked_s = (backward["time_ns"] - origin_ns) / 1e9
     near = np.searchsorted(times, acked_s)
