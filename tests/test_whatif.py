@@ -10,6 +10,7 @@ import sojourn
 from sojourn import InputError
 from sojourn.goals import Goal, quantity
 from sojourn.imported.twins import twins
+from sojourn.reading import toml_text
 from sojourn.tune import FILE, tune
 from sojourn.whatif import AS_IT_IS, REMEDIES, remedied, what_if
 
@@ -59,10 +60,35 @@ def test_what_is_not_known_widens_the_interval_and_the_shaper_stays() -> None:
 
 
 def test_a_download_is_shaped_where_it_comes_in() -> None:
-    found = what_if(line(group=[{**UPLOAD, "name": "download"}]))
+    found = what_if(line(group=[{**UPLOAD, "name": "download"}], duration="30 s", warmup="10 s"))
     commands = found.commands("eth1")
     assert any(one.startswith("tc qdisc add dev ifb4eth1") and "cake" in one for one in commands)
     assert not any(one.startswith("tc qdisc add dev eth1 root") for one in commands)
+
+
+def test_a_shaper_stays_while_the_line_changes() -> None:
+    """The changes of a line are those of the modem behind the shaper."""
+    slower = {"at": "5 s", "bottleneck": {"rate": "3 Mbit/s"}}
+    changes = remedied(line(change=[slower]), REMEDIES[1], {}, {"bottleneck": 6.0})
+    assert changes["change"] == [{"at": "5 s", "hop": [{"name": "modem", "rate": "3 Mbit/s"}]}]
+    found = what_if(line(change=[slower]))
+    assert found.interval("cake at 80 %", "voip_delay_ms_p99.call")[0] > 100
+
+
+def test_what_no_router_can_shape_alone_is_refused() -> None:
+    for name, key in (("wifi-home", "bottleneck.medium"), ("gateway-and-modem", "access.gateway")):
+        with pytest.raises(InputError) as caught:
+            what_if(sojourn.Scenario.load(name))
+        assert caught.value.diagnostics[0]["key"] == key
+
+
+def test_where_nothing_helps_nothing_is_recommended() -> None:
+    """A path that loses a tenth of all packets has bad calls with any queue."""
+    lossy = {"rate": "6 Mbit/s", "loss": 0.1, "queue": {"kind": "droptail", "limit": "20 ms"}}
+    found = what_if(line(bottleneck=lossy))
+    assert found.best.name == AS_IT_IS
+    assert "No remedy" in found.answer
+    assert found.page().title == "No remedy that was tried helps calls"
 
 
 def test_a_range_that_cannot_be_read_names_what_is_allowed() -> None:
@@ -72,11 +98,13 @@ def test_a_range_that_cannot_be_read_names_what_is_allowed() -> None:
 
 
 def test_the_command_writes_a_page(tmp_path: Path, command: Command) -> None:
-    page = tmp_path / "whatif.html"
-    said = command("whatif", "first", "--set", "duration=6s", "--set", "warmup=2s", "--page", str(page))
+    file, page = tmp_path / "line.toml", tmp_path / "whatif.html"
+    file.write_text(toml_text(line().to_dict()), encoding="utf-8")
+    said = command("whatif", file, "--page", page)
     assert "calls good" in said.out
+    assert "On the router" in said.out
     assert "Best for calls" in page.read_text(encoding="utf-8")
-    document = json.loads(command("whatif", "first", "--set", "duration=6s", "--set", "warmup=2s", "--json").out)
+    document = json.loads(command("whatif", file, "--json").out)
     assert [one["name"] for one in document["remedies"]] == [one.name for one in REMEDIES]
 
 

@@ -35,8 +35,11 @@ _LOW, _HIGH = 5, 95
 _KEPT = 0.7
 # Delays that are no longer than this times the shortest are as good.
 _NEARLY = 1.1
-# Of a line that was measured from its first packet on: calls are judged while the queue stands.
-_TIMES = {"duration": "30 s", "warmup": "5 s"}
+# A delay of at most this part is better, even where calls are not yet good.
+_HALF = 0.5
+# Of a line that was measured from its first packet on: calls are judged while the queue stands, and for long enough.
+_WARMUP, _LEAST_S = "5 s", 30
+_NO_REMEDY = " No remedy that was tried helps."
 # A way down of which nothing is known is none that limits.
 _WIDE = {"rate": "1 Gbit/s"}
 Tables = dict[str, Any]
@@ -70,7 +73,7 @@ REMEDIES = (
         {"kind": "cake", "diffserv": "diffserv4"},
         {"dscp": "le"},
     ),
-    Remedy("bulk with LEDBAT++", bulk={"control": "ledbatpp"}),
+    Remedy("LEDBAT++ for bulk", bulk={"control": "ledbatpp"}),
 )
 
 
@@ -86,10 +89,13 @@ def remedied(scenario: Scenario, remedy: Remedy, twin: Changes, rates_mbps: Mapp
     if remedy.part is None:
         return {**twin, **changed}
     hops = list(tables.get("hop", []))
+    moved = {}
     for link, known_mbps in rates_mbps.items():
         direction = "forward" if link == "bottleneck" else "reverse"
         is_down = _is_down(tables) == (link == "bottleneck")
-        hops.append({**_LINE[DOWN if is_down else UP], "direction": direction, **tables[link]})
+        place = _LINE[DOWN if is_down else UP]
+        moved[link] = place["name"]
+        hops.append({**place, "direction": direction, **tables[link]})
         rate = f"{shaped_mbps(known_mbps, remedy.part):g} Mbit/s"
         framing = tables[link].get("framing") or {}
         queue = dict(remedy.queue or {})
@@ -97,7 +103,16 @@ def remedied(scenario: Scenario, remedy: Remedy, twin: Changes, rates_mbps: Mapp
             # It reckons with what the line adds to a packet, as a router is told to.
             queue |= {"bandwidth": rate, **framing}
         changed[link] = {"rate": rate, "queue": queue} | ({"framing": framing} if framing else {})
+    if "change" in tables:
+        changed["change"] = [_of_line(one, moved) for one in tables["change"]]
     return {**changed, "hop": hops}
+
+
+def _of_line(change: Tables, moved: Mapping[str, str]) -> Tables:
+    """Return a change of a line that is a hop now, behind a shaper that stays."""
+    kept = {key: value for key, value in change.items() if key not in moved}
+    hops = [{"name": name, **change[link]} for link, name in moved.items() if link in change]
+    return {**kept, "hop": [*kept.get("hop", []), *hops]} if hops else kept
 
 
 def shaped_mbps(rate_mbps: float, part: float) -> float:
@@ -187,17 +202,18 @@ class WhatIf:
 
     @property
     def best(self) -> Remedy:
-        """The remedy with good calls on most twins; as it is where calls are good on all of them.
+        """The remedy with good calls on most twins; as it is where they are good on as many, and wait hardly longer.
 
         Of those with as many and nearly the shortest delay on the worst twins, the one that leaves bulk flows most. One
         that leaves them too little is none.
         """
-        if self.good(AS_IT_IS) == self.count:
-            return self._named(AS_IT_IS)
         some = [one for one in self.remedies if self.kept(one.name) >= _KEPT]
         most = max(self.good(one.name) for one in some)
         some = [one for one in some if self.good(one.name) == most]
         least = min(self._delay(one.name) for one in some)
+        alone = self.good(AS_IT_IS)
+        if alone == self.count or (alone == most and least > _HALF * self._delay(AS_IT_IS)):
+            return self._named(AS_IT_IS)
         return max(
             (one for one in some if self._delay(one.name) <= _NEARLY * least), key=lambda one: self.kept(one.name)
         )
@@ -214,12 +230,18 @@ class WhatIf:
         waits = f"99 % of a call's packets take up to {self._text(AS_IT_IS, metric)} ms"
         now = f"As it is, calls are {'good' if alone else 'not good'}{of}: {waits}."
         if best.name == AS_IT_IS:
-            return now + (" Nothing needs to be done for calls." if alone else " No remedy that was tried is better.")
+            return now + (" Nothing needs to be done for calls." if alone == self.count else _NO_REMEDY)
         low, high = wilson(self.good(best.name) / self.count, self.count)
         share = f"{self.good(best.name)} of {self.count} twins (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
         brings = f"up to {self._text(best.name, metric)} ms, and calls are good on {share}"
         costs = f"Bulk flows keep {100 * self.kept(best.name):.0f} % of what they had."
         return f"{now} With {best.name}{self._at(best)} it is {brings}. {costs}"
+
+    def _title(self) -> str:
+        if self.best.name != AS_IT_IS:
+            return f"Best for calls: {self.best.name}"
+        is_good = self.good(AS_IT_IS) == self.count
+        return "Nothing needs to be done for calls" if is_good else "No remedy that was tried helps calls"
 
     def _at(self, remedy: Remedy) -> str:
         if remedy.part is None:
@@ -231,8 +253,8 @@ class WhatIf:
         found = self.interval(remedy, metric)
         if found is None:
             return NO_VALUE
-        shown = (lambda value: f"{value:.3g}") if column is None else column.shown.number
-        middle, low, high = map(shown, found)
+        column = column or next(one for one in self.columns if one.shown.metric == metric)
+        middle, low, high = map(column.shown.number, found)
         return middle if low == high else f"{middle} ({low} to {high})"
 
     def grid(self) -> Grid:
@@ -305,9 +327,7 @@ class WhatIf:
         metric = f"voip_delay_ms_p99.{self.calls[0]}"
         spans = {one.name: found for one in self.remedies if (found := self.interval(one.name, metric)) is not None}
         return Page(
-            title="Nothing needs to be done for calls"
-            if self.best.name == AS_IT_IS
-            else f"Best for calls: {self.best.name}",
+            title=self._title(),
             kicker=f"What if, on {self.scenario.name}",
             lead=[self.answer],
             pictures=[
@@ -365,13 +385,11 @@ def what_if(
     True
     """
     tables = scenario.to_dict()
-    if "queue" not in tables.get("bottleneck", {}) or "station" in tables:
-        found = "a medium that stations share"
-        raise input_error(f"whatif: found {found}; allowed: a line of its own", key="bottleneck.medium", found=found)
+    _check_line(tables)
     drawn = twins(scenario, count)
     rates = dict(_rates(scenario) if rates_mbps is None else rates_mbps)
     back = {} if "reverse" in tables or _is_down(tables) else {"reverse": _WIDE}
-    times = {} if scenario.warmup_s else _TIMES
+    times = {} if scenario.warmup_s else {"duration": f"{max(scenario.duration_s, _LEAST_S):g} s", "warmup": _WARMUP}
     line = scenario.with_({**times, **back, "group": [*tables["group"], *household(scenario)]})
     cases: dict[str, Changes] = {}
     for place, twin in enumerate(drawn):
@@ -391,6 +409,17 @@ def what_if(
             means = [float(np.mean(some)) for some in known if some]
             values.setdefault(one.name, {})[metric] = means if len(means) == len(drawn) else []
     return WhatIf(line, REMEDIES, columns, values, rates, len(drawn), runs)
+
+
+def _check_line(tables: Mapping[str, Any]) -> None:
+    """Raise InputError where no router can shape alone before the bottleneck, or one does already."""
+    if "queue" not in tables.get("bottleneck", {}) or "station" in tables:
+        found = "a medium that stations share"
+        raise input_error(f"whatif: found {found}; allowed: a line of its own", key="bottleneck.medium", found=found)
+    shaped = [hop["name"] for hop in tables.get("hop", []) if hop["name"] in (MODEM, ISP)]
+    if shaped:
+        message = f"whatif: found a shaper already, before {' and '.join(shaped)}; allowed: access.gateway=0"
+        raise input_error(message, key="access.gateway", found=", ".join(shaped), allowed="access.gateway=0")
 
 
 def _rates(scenario: Scenario) -> Iterator[tuple[str, float]]:
