@@ -92,7 +92,7 @@ def test_the_begin_of_a_long_capture_is_read(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(capture, "MAX_PACKETS", 250)
     (found,), notes = read(download(), tmp_path)
     assert len(found.arrived_s) == 250
-    assert notes == ["Only the begin of the capture was read: it has more packets than are read, after 250 packets."]
+    assert notes == ["Only a part of the capture was read: it has more packets than are read, after 250 packets."]
     (found,), notes = read(download(250), tmp_path)
     assert (len(found.arrived_s), notes) == (250, [])
 

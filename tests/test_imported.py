@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.captures import MSS, pcap, tcp
 from tests.conftest import Command
 
 import sojourn
@@ -228,6 +229,38 @@ def test_a_capture_of_an_upload_is_its_line(tmp_path: Path, command: Command) ->
     assert "among them" in said.out
     refused = command("import", str(tmp_path / "run" / "bottleneck.pcapng"), "--out", str(out))
     assert "--force" in refused.err
+
+
+def packets(*, seconds: float = 8.0, jump_s: float = 0.0) -> list[tuple[int, bytes, int]]:
+    """Full segments at 4 Mbit/s that wait 1 to 200 ms, as their timestamps show; the clock jumps in the middle."""
+    count = int(seconds * 4e6 / 12e3)
+    frames = []
+    for place in range(count):
+        sent_ms = place * 3.0
+        wait_ms = 1 + 199 * ((place % 400) / 400)
+        frame = tcp(seq=1 + place * MSS, payload=MSS, stamps=(int(sent_ms) + 1, 0))
+        time_s = (sent_ms + wait_ms) / 1e3 + (jump_s if place > count // 2 else 0.0)
+        frames.append((int((1000 + time_s) * 1e9), frame, MSS + 52))
+    return frames
+
+
+@pytest.mark.parametrize("jump_s", [3600.0, -30.0])
+def test_a_clock_of_a_capture_that_jumps_leaves_its_longest_part(tmp_path: Path, jump_s: float) -> None:
+    found = of(tmp_path, pcap(packets(jump_s=jump_s)))
+    assert any(f"its clock jumps by {jump_s:.3g}" in one for one in found.remarks)
+    assert found.seconds == pytest.approx(4, abs=0.5)
+    whole = of(tmp_path, pcap(packets()))
+    assert whole.seconds == pytest.approx(8, abs=0.5)
+
+
+def test_a_capture_that_is_too_short_says_how_long_it_must_be(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least 200 packets and 2 s"):
+        of(tmp_path, pcap(packets(seconds=1.0)))
+
+
+def test_a_capture_may_be_packed(tmp_path: Path) -> None:
+    data = pcap(packets())
+    assert of(tmp_path, gzip.compress(data, mtime=0)).values == of(tmp_path, data).values
 
 
 def test_a_queue_that_one_flow_cannot_tell_is_taken_as_a_fifo_unless_its_twins_differ(tmp_path: Path) -> None:

@@ -163,6 +163,17 @@ def test_where_nothing_is_better_the_scenario_is_as_good() -> None:
     assert "as it is is as good" in found.answer
 
 
+def test_settings_may_serve_many_lines() -> None:
+    """A gateway's part that serves slow and fast lines, judged on others of them."""
+    home = sojourn.Scenario.load("gateway-and-modem", {"duration": "6 s", "warmup": "2 s"})
+    how = {"maximize": "goodput", "goal": "p99 of calls < 80 ms", "trials": 8, "runs": 1}
+    found = tune(home, ["access.gateway=0.6..1.1"], lines="cable:3", **how)
+    assert found.count == 3
+    assert found.best is not None
+    with pytest.raises(InputError, match="cabel"):
+        tune(home, ["access.gateway=0.6..1"], lines="cabel:3", **how)
+
+
 def test_keys_and_ends_are_tried_before_anything_is_run() -> None:
     with pytest.raises(InputError, match="limti"):
         tune(line(), ["bottleneck.queue.limti=5..400 ms"], maximize="goodput")

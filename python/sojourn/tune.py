@@ -19,6 +19,7 @@ from sojourn.data.statistics import statistic
 from sojourn.goals import Goal, Quantity, quantity
 from sojourn.imported.line import TWINS
 from sojourn.imported.twins import Changes, measure, twins
+from sojourn.lines import LINE, chosen
 from sojourn.reading import input_error, read_json, shown
 from sojourn.report import Grid
 from sojourn.spelling import spelled
@@ -192,7 +193,7 @@ class Tuned:
 
     def notes(self) -> list[str]:
         """Return what a reader must know."""
-        many = "" if self.count == 1 else f" on each of {self.count} twins; a goal counts on the worst of them"
+        many = "" if self.count == 1 else f" on each of {self.count} lines; a goal counts on the worst of them"
         runs = f"{self.runs} run{'s' if self.runs > 1 else ''} each{many}"
         first = f"{len(self.trials)} settings, {runs}, all with the same seeds."
         if self.judged is None:
@@ -269,6 +270,7 @@ def tune(  # noqa: PLR0913 (one for each thing that may be asked)
     trials: int = 100,
     runs: int = 3,
     count: int = TWINS,
+    lines: str | None = None,
     out: Path | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -287,6 +289,9 @@ def tune(  # noqa: PLR0913 (one for each thing that may be asked)
         A bound that another quantity must keep, such as "p99 of calls < 150 ms".
     trials, runs, count
         How many settings are tried, runs of each, and twins.
+    lines
+        Access lines for all of which the settings are to serve, as `sojourn.lines.chosen` has them ("home:20"); the
+        winner is judged on another sample of them.
     out
         Folder in which trials are kept: what it holds already is not run again.
     jobs, progress
@@ -321,14 +326,21 @@ def tune(  # noqa: PLR0913 (one for each thing that may be asked)
         jobs,
     )
     search.check()
-    search.drawn = twins(scenario, count)
-    store = _Store(out, search.fingerprint(trials))
+    search.drawn = _drawn(scenario, lines, count, seed=1)
+    store = _Store(out, search.fingerprint())
     found = search.trials(trials, store, progress)
     made = Tuned(search.objective, search.is_most, search.goal, tuple(found), None, runs, len(search.drawn))
     if made.best is None:
         return made
-    judged = search.judged(made.best, twins(scenario, count, seed=2))
+    judged = search.judged(made.best, _drawn(scenario, lines, count, seed=2))
     return Tuned(search.objective, search.is_most, search.goal, tuple(found), judged, runs, len(search.drawn))
+
+
+def _drawn(scenario: Scenario, lines: str | None, count: int, seed: int) -> Sequence[Changes]:
+    """Return what the settings have to serve: twins of a line, or lines of the population."""
+    if lines is None:
+        return twins(scenario, count, seed)
+    return [{LINE: one["name"]} for one in chosen(lines, seed)]
 
 
 class _Store:
@@ -372,11 +384,10 @@ class _Search:
     def _metrics(self) -> list[str]:
         return list(dict.fromkeys([*self.objective.metrics, *(self.goal.quantity.metrics if self.goal else ())]))
 
-    def fingerprint(self, trials: int) -> str:
+    def fingerprint(self) -> str:
         """Return a text that is another one for every other search; more trials go on with the same one."""
-        del trials
         asked = [self.scenario.source.resolve().to_json(), repr(self.knobs), self.objective.text, self.is_most]
-        return hashlib.sha256(json.dumps([*asked, str(self.goal), self.runs, len(self.drawn)]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([*asked, str(self.goal), self.runs, *self.drawn]).encode()).hexdigest()
 
     def check(self) -> None:
         """Refuse keys that the scenario does not have, and ends that it does not take, before anything is run."""

@@ -21,6 +21,7 @@ from sojourn.reading import ROOT_HELP
     examples="""
     sojourn tune gateway-and-modem --vary access.gateway=0.5..1.1 --maximize goodput --goal "p99 of calls < 30 ms"
     sojourn tune line.toml --vary bottleneck.queue.limit=10..500ms --maximize goodput --goal "p99 of pages < 2 s"
+    sojourn tune gateway-and-modem --lines cable:6 --vary access.gateway=0.6..1 --minimize "p99 of calls"
     sojourn tune first --vary bottleneck.queue=codel,pie,red --minimize bottleneck_queue_ms_p99 --trials 20
     """,
 )
@@ -51,6 +52,7 @@ from sojourn.reading import ROOT_HELP
     help="Lines that are drawn from what is not known.",
 )
 @click.option("--line", metavar="NAME", help=LINE_HELP)
+@click.option("--lines", metavar="NAMES", help="Serve all of these lines: home:20, cable, or names.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
@@ -72,6 +74,7 @@ def tune(  # noqa: PLR0913 (one for each option)
     runs: int,
     count: int,
     line: str | None,
+    lines: str | None,
     overrides: tuple[str, ...],
     jobs: int | None,
     root: str | None,
@@ -84,14 +87,16 @@ def tune(  # noqa: PLR0913 (one for each option)
 
     A quantity is METRIC.GROUP as summaries have it, "p99 of calls" (or mean, p50, p90, p95, p999; of games, pages,
     transfers or a group), or "goodput" of all bulk flows or of a group. Where the scenario has an `unknown`, the
-    settings serve all of its twins. The winner is judged on runs and twins that the search has not seen.
+    settings serve all of its twins; with --lines, all of these lines. The winner is judged on runs, and on twins or
+    lines, that the search has not seen.
     """
     from sojourn.tune import tune as search
 
     if page is not None:
         check_file("--page", page)
     scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
-    how = {"maximize": maximize, "minimize": minimize, "goal": goal, "trials": trials, "runs": runs, "count": count}
+    many = {"lines": lines, "count": count}
+    how = {"maximize": maximize, "minimize": minimize, "goal": goal, "trials": trials, "runs": runs, **many}
     with progress(scenario.name) as update:
         found = search(scenario, vary, **how, out=out, jobs=jobs, progress=update)  # type: ignore[arg-type]
     if page is not None:

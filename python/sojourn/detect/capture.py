@@ -3,6 +3,7 @@
 Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng. Only what is in front of a packet's payload is looked at.
 """
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from sojourn.reading import read_bytes
 MAX_BYTES = 1 << 29
 MAX_PACKETS = 8_000_000
 """A download of a minute at 1 Gbit/s has as many with its acknowledgements."""
+_BACK_NS, _PAUSE_NS = 1_000_000_000, 60_000_000_000
+"""Times may be out of order by less, as those of several queues of a network card; a pause is no transfer."""
 SUFFIXES = (".pcap", ".pcapng", ".cap")
 MAGICS = tuple(bytes.fromhex(one) for one in ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"))
 """How pcap and pcapng files begin."""
@@ -65,14 +68,26 @@ def read_capture(path: Path) -> Capture:
     rows, connections, packets, links, damage = _native.read_capture(data, MAX_PACKETS)
     if not rows:
         raise _nothing(str(path), packets, set(links), damage)
-    table = np.frombuffer(rows, dtype=ROW)
+    every = np.frombuffer(rows, dtype=ROW)
+    table, jump = _of_one_clock(every)
     if (np.diff(table["time_ns"]) < 0).any():
         table = table[np.argsort(table["time_ns"], kind="stable")]
-    return Capture(
-        table,
-        {number: (protocol, one, other) for number, protocol, one, other in connections},
-        packets - len(table),
-        damage,
+    ends = {number: (protocol, one, other) for number, protocol, one, other in connections}
+    return Capture(table, ends, packets - len(every), jump or damage)
+
+
+def _of_one_clock(table: NDArray[np.void]) -> tuple[NDArray[np.void], str | None]:
+    """Return the longest part of a capture between jumps of its clock, and where it was cut; None where it was not."""
+    steps = np.diff(table["time_ns"])
+    (jumps,) = np.nonzero((steps < -_BACK_NS) | (steps > _PAUSE_NS))
+    if not len(jumps):
+        return table, None
+    edges = [0, *(jumps + 1).tolist(), len(table)]
+    begin, end = max(itertools.pairwise(edges), key=lambda part: part[1] - part[0])
+    first = int(jumps[0])
+    return table[begin:end], (
+        f"its clock jumps by {steps[first] / 1e9:.3g} s after {first + 1} packets, or nothing was captured so long; "
+        f"{end - begin} packets without such a jump were read"
     )
 
 

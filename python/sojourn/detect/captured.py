@@ -53,7 +53,7 @@ def read_streams(path: Path) -> tuple[list[Stream], list[str]]:
     streams = of_capture(capture)
     if not streams:
         raise input_error("none of its packets carries data", file=str(path), allowed="a capture of a download")
-    notes = [f"Only the begin of the capture was read: {capture.damage}."] if capture.damage else []
+    notes = [f"Only a part of the capture was read: {capture.damage}."] if capture.damage else []
     if capture.total > MAX_CONNECTIONS:
         notes.append(f"Only the {MAX_CONNECTIONS} connections with the most bytes were looked at.")
     if capture.other:

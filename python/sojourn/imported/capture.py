@@ -13,7 +13,7 @@ from sojourn import InputError
 from sojourn.detect.capture import MAGICS
 from sojourn.detect.captured import read_streams
 from sojourn.detect.draw import FAMILIES
-from sojourn.detect.passive import AFTER, Passive, looked_at, passive
+from sojourn.detect.passive import AFTER, MIN_PACKETS, MIN_S, Passive, looked_at, passive
 from sojourn.detect.stored import load_model
 from sojourn.detect.streams import Stream
 from sojourn.detect.table import NO_QUEUE, queue_table
@@ -36,6 +36,7 @@ _LEAST, _MOST = 0.97, 1.3
 # Room in a FIFO beyond the longest wait, where it was full and where it was not.
 _FULL, _ROOM = 1.05, 3.0
 _LEAST_RTT = 0.1
+_TAIL = 0.8
 
 
 def _read(source: Source) -> Imported:
@@ -46,8 +47,11 @@ def _read(source: Source) -> Imported:
             (told,) = error.diagnostics
             raise input_error(**{**told, "file": source.name}) from None
     found = passive(streams, load_model(None), notes)
-    if found.rate_mbps is None:
-        raise input_error("its largest stream is too short to tell a rate", file=source.name, found=found.stream)
+    if found.rate_mbps is None or found.packets < MIN_PACKETS or found.seconds < MIN_S:
+        size = f"{found.packets} packets with data in {found.seconds:.2g} s"
+        allowed = f"a transfer of at least {MIN_PACKETS} packets and {MIN_S:g} s"
+        message = f"its largest stream has {size}; allowed: {allowed}"
+        raise input_error(message, file=source.name, found=size, allowed=allowed)
     largest = streams[0]
     name = _direction(largest)
     flows = sum(one.total_bytes >= _BULK * largest.total_bytes for one in streams)
@@ -118,15 +122,17 @@ def _rate(found: Passive) -> Estimate:
 
 
 def _queue(found: Passive) -> dict[str, Any]:
-    judged, deepest = found.judgement, found.wait_ms.get("deepest") or 0.0
+    judged = found.judgement
+    if judged is None:
+        return {"queue_source": f"taken as a FIFO: {found.cannot.get('queue', found.verdict)}"}
+    deepest, usual = found.wait_ms["deepest"], found.wait_ms["p95"]
     lost = found.lost > 0
     why = (
         "the longest wait; packets were lost" if lost else "the longest wait, which is the least that there is room for"
     )
-    buffer = Estimate(deepest, why, deepest, (_FULL if lost else _ROOM) * deepest)
-    known = {"buffer_ms": buffer} if deepest else {}
-    if judged is None:
-        return {**known, "queue_source": "no queue could be named: taken as a FIFO"}
+    known = {"buffer_ms": Estimate(deepest, why, deepest, (_FULL if lost else _ROOM) * deepest)}
+    # Where packets were lost, acknowledgements may be late for other reasons than the queue.
+    shorter = [{"kind": _FIFO, "limit": f"{usual:.4g} ms"}] if lost and usual < _TAIL * deepest else []
     said = f"{judged.best} is the most likely ({judged.names[judged.best]:.0%})"
     likely = [name for name in judged.sets["95 %"] if name not in NO_QUEUE]
     if not found.isolated and any(FAMILIES.get(name) in _FOR_EACH for name in likely):
@@ -136,8 +142,8 @@ def _queue(found: Passive) -> dict[str, Any]:
     if not any(one["kind"] == _FIFO for one in tables):
         return {"queue": tables[0], "queue_source": said, "others": tuple(tables[1:])} if tables else known
     if judged.best != _FIFO:
-        said += "; a FIFO may look the same, and the twins of no other are nearer to the measurement"
-    return {**known, "queue_source": said, "others": tuple(one for one in tables if one["kind"] != _FIFO)}
+        said += "; a FIFO may look the same"
+    return {**known, "queue_source": said, "others": (*shorter, *(one for one in tables if one["kind"] != _FIFO))}
 
 
 KIND = Kind(

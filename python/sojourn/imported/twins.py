@@ -155,7 +155,7 @@ def nearest(found: Imported, *, jobs: int | None = None) -> tuple[Imported, Besi
     way = found.ways[name]
     best, best_twins = found, beside(api.scenario(found.tables()), found.measured, jobs=jobs)
     for table in way.others:
-        source = f"{way.queue_source}; its twins are nearer to the measurement than those of others"
+        source = f"{way.queue_source}; the twins of this queue are clearly nearer to the measurement"
         other = dataclasses.replace(way, queue=table, queue_source=source, others=())
         line = dataclasses.replace(found, ways={**found.ways, name: other})
         compared = beside(api.scenario(line.tables()), found.measured, jobs=jobs)
