@@ -95,7 +95,7 @@ def judge(line: Line) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "run")
         line.scenario.run(seed=1, packets=True).save(place, pcap=True)
-        found, _ = nearest(read(str(place / "bottleneck.pcapng")))
+        found, _ = nearest(read(str(place / "bottleneck.pcapng"), way=line.way))
     (way,) = found.ways.values()
     own = scenario(found.tables())
     told = what_if(own)

@@ -258,6 +258,19 @@ def test_a_capture_that_is_too_short_says_how_long_it_must_be(tmp_path: Path) ->
         of(tmp_path, pcap(packets(seconds=1.0)))
 
 
+def test_a_capture_tells_its_direction_by_its_addresses_or_where_it_was_taken(tmp_path: Path) -> None:
+    """Where both ends or none may be at home, what waited before it was captured came down."""
+    frames = packets()
+    assert list(of(tmp_path, pcap(frames)).ways) == ["down"]
+    private = [(time, frame[:12] + bytes([10, 0, 0, 1, 8, 8, 8, 8]) + frame[20:], size) for time, frame, size in frames]
+    assert list(of(tmp_path, pcap(private)).ways) == ["up"]
+    path = tmp_path / "given"
+    assert list(read(str(path), way="down").ways) == ["down"]
+    (tmp_path / "both").write_text(ROUTER)
+    with pytest.raises(InputError, match="both directions"):
+        read(str(tmp_path / "both"), way="up")
+
+
 def test_a_capture_may_be_packed(tmp_path: Path) -> None:
     data = pcap(packets())
     assert of(tmp_path, gzip.compress(data, mtime=0)).values == of(tmp_path, data).values

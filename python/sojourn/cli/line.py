@@ -33,10 +33,13 @@ if TYPE_CHECKING:
 )
 @click.argument("file", metavar="FILE|-")
 @click.option("--kind", metavar="NAME", help="Of what kind the file is.  [default: found out]")
+@click.option(
+    "--way", type=click.Choice(["up", "down"]), help="Of a capture or a link: which direction.  [default: likely]"
+)
 @output("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where the scenario goes.  [default: printed]")
 @output("--force", is_flag=True, help="Overwrite FILE.")
 @json_option
-def import_(file: str, kind: str | None, out: Path | None, *, force: bool, as_json: bool) -> None:
+def import_(file: str, kind: str | None, way: str | None, out: Path | None, *, force: bool, as_json: bool) -> None:
     """Read a line from a measurement or from a router's settings: a scenario to keep.
 
     Each value says where it comes from. What the file leaves open is a range, in the scenario's `unknown`, which
@@ -51,7 +54,7 @@ def import_(file: str, kind: str | None, out: Path | None, *, force: bool, as_js
 
     if out is not None:
         check_file("--out", out)
-    found, compared = nearest(read(file, kind))
+    found, compared = nearest(read(file, kind, way))
     if out is None:
         click.echo(found.toml(), nl=False) if not as_json else render.print_json(found.document())
         return

@@ -13,7 +13,7 @@ from sojourn import InputError
 from sojourn.detect.capture import MAGICS
 from sojourn.detect.captured import read_streams
 from sojourn.detect.draw import FAMILIES
-from sojourn.detect.passive import AFTER, MIN_PACKETS, MIN_S, Passive, looked_at, passive
+from sojourn.detect.passive import AFTER, BEFORE, MIN_PACKETS, MIN_S, Passive, looked_at, passive
 from sojourn.detect.stored import load_model
 from sojourn.detect.streams import Stream
 from sojourn.detect.table import NO_QUEUE, queue_table
@@ -53,7 +53,7 @@ def _read(source: Source) -> Imported:
         message = f"its largest stream has {size}; allowed: {allowed}"
         raise input_error(message, file=source.name, found=size, allowed=allowed)
     largest = streams[0]
-    name = _direction(largest)
+    name = _direction(largest, found.place)
     flows = sum(one.total_bytes >= _BULK * largest.total_bytes for one in streams)
     way = Way(_rate(found), flows=flows, **_queue(found))
     rtt = None
@@ -95,13 +95,17 @@ def _as_file(source: Source) -> Iterator[Path]:
         yield path
 
 
-def _direction(stream: Stream) -> str:
-    """Return whether a stream left a home: it came from an address that only a home has (RFC 1918, RFC 4193)."""
-    sender = stream.name.split(" ")[0].rpartition(":")[0].strip("[]")
-    try:
-        return UP if ipaddress.ip_address(sender).is_private else DOWN
-    except ValueError:
-        return UP
+def _direction(stream: Stream, place: str | None) -> str:
+    """Return whether a stream left a home: where one end alone has an address that only homes have, that one is there.
+
+    Such addresses: RFC 1918, RFC 4193. Elsewhere the capture is taken to be at home, where what comes down has crossed
+    the queue before it was captured.
+    """
+    ends = stream.name.partition(",")[0].split(" > ")
+    private = [ipaddress.ip_address(one.rpartition(":")[0].strip("[]")).is_private for one in ends]
+    if private in ([True, False], [False, True]):
+        return UP if private[0] else DOWN
+    return DOWN if place == BEFORE else UP
 
 
 def _passed_mbps(streams: Sequence[Stream], found: Passive) -> float:

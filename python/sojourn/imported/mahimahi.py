@@ -28,7 +28,7 @@ def _read(source: Source) -> Imported:
     name = DOWN if "down" in source.name.lower() else UP
     way = Way(trace=times, trace_source=f"{name}: the file itself, {mean:.3g} Mbit/s in the mean")
     remarks = (
-        f"The file does not say of which direction it is: taken as {name}.",
+        f"The file does not say of which direction it is: taken as {name} (--way).",
         "Its packets waited in a buffer that the file does not show.",
     )
     return Imported("mahimahi", source.name, {name: way}, remarks=remarks)

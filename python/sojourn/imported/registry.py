@@ -1,5 +1,6 @@
 """Which kinds of files can be read as a line. This is the only place that lists them; packages may add some."""
 
+import dataclasses
 import functools
 import importlib
 import sys
@@ -78,7 +79,7 @@ def kinds() -> Mapping[str, Kind]:
     return found
 
 
-def read(source: str, kind: str | None = None) -> Imported:
+def read(source: str, kind: str | None = None, way: str | None = None) -> Imported:
     """Read a measurement or settings of a router as a line.
 
     Parameters
@@ -87,6 +88,8 @@ def read(source: str, kind: str | None = None) -> Imported:
         A file, or "-" for standard input.
     kind
         One of `kinds()`; None finds out.
+    way
+        "up" or "down", where the file shows one direction and does not say which; None for what is likely.
 
     Raises
     ------
@@ -99,11 +102,21 @@ def read(source: str, kind: str | None = None) -> Imported:
     given = _opened(source)
     if not given.data.strip():
         raise input_error("is empty", file=given.name, found="0 bytes")
-    if kind is not None:
-        return known[kind].read(given)
+    chosen = known[kind] if kind is not None else _found_out(given, known)
+    found = chosen.read(given)
+    if way is None:
+        return found
+    if len(found.ways) > 1:
+        raise input_error("shows both directions; allowed: no way", file=given.name, key="way", found=way)
+    (only,) = found.ways.values()
+    return dataclasses.replace(found, ways={way: only})
+
+
+def _found_out(given: Source, known: Mapping[str, Kind]) -> Kind:
+    """Return the kind of a file by what it holds; raises InputError."""
     for one in known.values():
         if one.is_it(given):
-            return one.read(given)
+            return one
     allowed = "; ".join(f"{name} ({one.summary})" for name, one in known.items())
     begin = shown(given.sample.lstrip()[:40])
     message = f"begins with {begin}, which is none of the kinds that are known: {allowed}. --kind names one"
