@@ -59,6 +59,14 @@ def test_what_is_not_known_widens_the_interval_and_the_shaper_stays() -> None:
     assert found.good("cake at 90 %") < found.count
 
 
+def test_the_path_of_all_is_the_twins() -> None:
+    """A call beside the upload has the RTT that is drawn for the upload."""
+    base = line(unknown=["group.upload.rtt=20..120 ms"])
+    found = what_if(base, count=5)
+    low, high = found.interval("cake at 80 %", "voip_delay_ms_p99.call")[1:]
+    assert high > low + 20
+
+
 def test_a_download_is_shaped_where_it_comes_in() -> None:
     found = what_if(line(group=[{**UPLOAD, "name": "download"}], duration="30 s", warmup="10 s"))
     commands = found.commands("eth1")

@@ -42,6 +42,8 @@ _WARMUP, _LEAST_S = "5 s", 30
 _NO_REMEDY = " No remedy that was tried helps."
 # A way down of which nothing is known is none that limits.
 _WIDE = {"rate": "1 Gbit/s"}
+HOUSEHOLD = ("call", "game", "pages")
+"""What a home does beside the traffic of a line."""
 Tables = dict[str, Any]
 
 
@@ -81,10 +83,12 @@ def remedied(scenario: Scenario, remedy: Remedy, twin: Changes, rates_mbps: Mapp
     """Return the changes that make a scenario the twin with a remedy; `rates_mbps` are what the shapers know of it."""
     line = scenario.with_(twin) if twin else scenario
     tables = copy.deepcopy(line.to_dict())
-    changed: Tables = {"group": tables["group"]}
+    # Whatever the RTT is, it is that of all traffic on the path.
+    rtt = {"rtt": tables["group"][0]["rtt"]}
+    changed: Tables = {"group": [one | rtt if one["name"] in HOUSEHOLD else one for one in tables["group"]]}
     if remedy.bulk is not None:
         changed["group"] = [
-            {**one, **remedy.bulk} if one["traffic"]["kind"] == "bulk" else one for one in tables["group"]
+            {**one, **remedy.bulk} if one["traffic"]["kind"] == "bulk" else one for one in changed["group"]
         ]
     if remedy.part is None:
         return {**twin, **changed}
@@ -140,10 +144,11 @@ def household(scenario: Scenario) -> list[Tables]:
     # Pages come down: across the bottleneck, or back from it.
     way = {} if _is_down(tables) else {"direction": "reverse"}
     pages = {"kind": "web", "objects": 12, "size": "30 kB", "think": "1 s"}
+    call, game, browser = HOUSEHOLD
     found: list[Tables] = [
-        {"name": "call", "traffic": "voip", **path},
-        {"name": "game", "traffic": {"kind": "messages", "every": "50 ms", "size": "100 B"}, **tcp},
-        {"name": "pages", "traffic": pages, **tcp, **way},
+        {"name": call, "traffic": "voip", **path},
+        {"name": game, "traffic": {"kind": "messages", "every": "50 ms", "size": "100 B"}, **tcp},
+        {"name": browser, "traffic": pages, **tcp, **way},
     ]
     return [one for one in found if _kind(one) not in kinds]
 
@@ -231,9 +236,11 @@ class WhatIf:
         now = f"As it is, calls are {'good' if alone else 'not good'}{of}: {waits}."
         if best.name == AS_IT_IS:
             return now + (" Nothing needs to be done for calls." if alone == self.count else _NO_REMEDY)
-        low, high = wilson(self.good(best.name) / self.count, self.count)
-        share = f"{self.good(best.name)} of {self.count} twins (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
-        brings = f"up to {self._text(best.name, metric)} ms, and calls are good on {share}"
+        good = self.good(best.name)
+        low, high = wilson(good / self.count, self.count)
+        share = f" on {good} of {self.count} twins (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
+        are = f"are {'good' if good else 'not yet good'}{share if self.count > 1 and good else ''}"
+        brings = f"up to {self._text(best.name, metric)} ms, and calls {are}"
         costs = f"Bulk flows keep {100 * self.kept(best.name):.0f} % of what they had."
         return f"{now} With {best.name}{self._at(best)} it is {brings}. {costs}"
 
