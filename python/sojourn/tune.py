@@ -39,9 +39,9 @@ _DIGITS = 4
 """With which a setting is tried, as somebody would enter it."""
 _MOST_EXCESS = 1e6
 _HELD_OUT = 10
+"""Runs on which the winner is judged."""
 _ROWS = 10
 """Of the front, in tables."""
-"""Runs on which the winner is judged."""
 
 
 @dataclass(frozen=True)
