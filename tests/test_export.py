@@ -1,5 +1,6 @@
 """What `sojourn export` prints for a router: commands of tc, or a section for SQM."""
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ from tests.conftest import Command
 
 import sojourn
 from sojourn import InputError
+from sojourn.emulated import mahimahi, netem
 from sojourn.export import Queues, device_name, queues
 
 ROOT = Path(__file__).parent.parent
@@ -178,3 +180,54 @@ def on_kernel(lines: list[str], folder: Path) -> str:
     boot = ["linux.uml", "mem=256M", "rootfstype=hostfs", "rw", f"init={script}", "con=null", "con0=fd:0,fd:1"]
     subprocess.run(boot, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
     return (folder / "out").read_text()
+
+
+LINK = {
+    "name": "path",
+    "duration": "5 s",
+    "bottleneck": {
+        "rate": "8 Mbit/s",
+        "delay": "5 ms",
+        "loss": 0.01,
+        "queue": {"kind": "codel", "limit": "50 packets"},
+    },
+    "reverse": {"rate": "40 Mbit/s", "delay": "5 ms", "queue": {"kind": "droptail", "limit": "100 packets"}},
+    "group": [{"name": "tcp", "control": "cubic", "rtt": "40 ms"}],
+}
+
+
+def test_a_path_for_mahimahi_has_its_delays_rates_and_queues(tmp_path: Path) -> None:
+    *traces, command = mahimahi(sojourn.scenario(LINK))
+    words = shlex.split(command)
+    assert words[:6] == ["mm-delay", "25", "mm-loss", "uplink", "0.01", "mm-link"]
+    assert "--uplink-queue=codel" in words
+    assert "--uplink-queue-args=packets=50,target=5,interval=100" in words
+    assert "--downlink-queue-args=packets=100" in words
+    # The recorded links that the script writes have the rates, as an import reads them.
+    subprocess.run(["sh", "-c", "\n".join(traces)], cwd=tmp_path, check=True)
+    for name, mbps in (("uplink", 8.0), ("downlink", 40.0)):
+        times = [int(one) for one in (tmp_path / f"{name}.trace").read_text().split()]
+        assert times[-1] == 1000
+        assert len(times) * 12e3 / 1e6 == pytest.approx(mbps, rel=0.01)
+
+
+def test_a_path_for_netem_has_no_queue() -> None:
+    comment, command = netem(sojourn.scenario(LINK), "eth1")
+    assert comment.startswith("#")
+    assert command.startswith("tc qdisc replace dev eth1 root handle 1: netem")
+    assert "delay 25000us" in command
+    assert "loss random 1%" in command
+
+
+@pytest.mark.parametrize(
+    ("changes", "key"),
+    [
+        ({"bottleneck.queue": "cake"}, "bottleneck.queue.kind"),
+        ({"bottleneck.jitter": "3 ms"}, "bottleneck.jitter"),
+        ({"hop": [{"name": "gateway", "at": "before", "rate": "20 Mbit/s"}]}, "hop"),
+    ],
+)
+def test_what_mahimahi_cannot_have_is_refused(changes: dict[str, object], key: str) -> None:
+    with pytest.raises(InputError) as caught:
+        mahimahi(sojourn.scenario(LINK).with_(changes))
+    assert caught.value.diagnostics[0]["key"] == key
