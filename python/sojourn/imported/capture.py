@@ -135,8 +135,9 @@ def _queue(found: Passive) -> dict[str, Any]:
         "the longest wait; packets were lost" if lost else "the longest wait, which is the least that there is room for"
     )
     known = {"buffer_ms": Estimate(deepest, why, deepest, (_FULL if lost else _ROOM) * deepest)}
-    # Where packets were lost, acknowledgements may be late for other reasons than the queue.
-    shorter = [{"kind": _FIFO, "limit": f"{usual:.4g} ms"}] if lost and usual < _TAIL * deepest else []
+    # Where packets are lost long before the longest wait, that was late for another reason than the queue.
+    is_odd = found.losses is not None and found.losses.high_ms < _TAIL * deepest
+    shorter = [{"kind": _FIFO, "limit": f"{usual:.4g} ms"}] if lost and is_odd else []
     said = f"{judged.best} is the most likely ({judged.names[judged.best]:.0%})"
     likely = [name for name in judged.sets["95 %"] if name not in NO_QUEUE]
     if not found.isolated and any(FAMILIES.get(name) in _FOR_EACH for name in likely):
