@@ -9,6 +9,7 @@ import functools
 import json
 import math
 import tempfile
+import tomllib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from sojourn.detect.captured import read_streams
 from sojourn.detect.model import Model
 from sojourn.detect.passive import passive
 from sojourn.detect.stored import load_model
+from sojourn.imported import read as read_line
 from sojourn.study import kept
 from sojourn.study import means as study_means
 from sojourn.study.load import StudyFolder
@@ -263,6 +265,21 @@ def capture(data: bytes) -> None:
     _tried(use, InputError)
 
 
+def line(data: bytes) -> None:
+    """Take any bytes for a measurement of a line, or a router's settings."""
+    file = place() / "measured"
+    file.write_bytes(data)
+
+    def use() -> None:
+        found = read_line(str(file))
+        json.dumps(found.document(), allow_nan=False)
+        assert tomllib.loads(found.toml()) == found.tables()
+        if found.trace is None:
+            assert sojourn.scenario(found.tables()).groups
+
+    _tried(use, InputError)
+
+
 TARGETS: dict[str, Body] = {
     "sweep": sweep,
     "study": study,
@@ -275,6 +292,7 @@ TARGETS: dict[str, Body] = {
     "report": report,
     "model": model,
     "capture": capture,
+    "line": line,
 }
 """Every body, by the name of its target."""
 

@@ -3,7 +3,9 @@
 import gzip
 import itertools
 import json
+import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +191,7 @@ def test_a_clock_that_jumps_ends_the_log(tmp_path: Path) -> None:
         ("tc qdisc add dev eth0 root tbf rate 9mbit latency 50ms\nqdisc nonesuch 2: dev eth0 parent 1: x", "nonesuch"),
         ("DATA_HEADER; LOG_TIMESTAMP\nDATA; 1\n", "its header has no"),
         (log(3), "at least 20"),
+        (log(rate=lambda place: 9e9 if place % 2 else 1e9), "packets of a recorded link"),
         ("1\n2\n3\n2\n5\n", "before the one above it"),
     ],
 )
@@ -204,6 +207,51 @@ def test_no_beginning_of_a_file_is_a_crash(tmp_path: Path) -> None:
         for place in range(0, len(text), max(1, len(text) // 40)):
             try:
                 of(tmp_path, text[:place])
+            except InputError:
+                continue
+
+
+STRANGE = (None, [], {}, "x", "", -1, 0, 1e300, True, [None], {"x": 1})
+
+
+def changed(value: Any, strange: Any) -> Iterator[Any]:
+    """Yield a document with each of its parts replaced, and with each left out."""
+    yield strange
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield {name: other for name, other in value.items() if name != key}
+            yield from ({**value, key: part} for part in changed(one, strange))
+    elif isinstance(value, list):
+        yield value[:-1]
+        yield from ([part, *value[1:]] for part in changed(value[0], strange)) if value else ()
+
+
+@pytest.mark.parametrize("document", [IPERF3, NDT7, FLENT], ids=["iperf3", "ndt7", "flent"])
+@pytest.mark.parametrize("strange", STRANGE, ids=repr)
+def test_no_part_of_a_document_is_a_crash(tmp_path: Path, document: dict[str, Any], strange: Any) -> None:
+    kind = "iperf3" if document is IPERF3 else "ndt7" if document is NDT7 else "flent"
+    for one in changed(document, strange):
+        try:
+            found = of(tmp_path, json.dumps(one), kind)
+            json.dumps(found.document(), allow_nan=False)
+            assert tomllib.loads(found.toml()) == found.tables()
+        except InputError:
+            continue
+
+
+@pytest.mark.parametrize(
+    "text", [ROUTER, SQM, log(22, rate=lambda place: 200 if place % 2 else 80)], ids=["tc", "sqm", "autorate"]
+)
+def test_no_word_of_a_text_is_a_crash(tmp_path: Path, text: str) -> None:
+    words = re.split(r"(\s+|;)", text)
+    for place, word in enumerate(words):
+        for strange in ("", "1.2.3", "-1", "nan", "1e999", "0", "x" * 50, "\x00"):
+            if not word.strip():
+                continue
+            try:
+                found = of(tmp_path, "".join([*words[:place], strange, *words[place + 1 :]]))
+                json.dumps(found.document(), allow_nan=False)
+                assert tomllib.loads(found.toml()) == found.tables()
             except InputError:
                 continue
 

@@ -24,6 +24,9 @@ _LONGEST_S = 600.0
 # Clocks that are set while the log is written jump.
 _JUMP_S = 60.0
 _STEADY = 1.1
+_MOST = 1e15
+_MOST_PACKETS = 20_000_000
+_FULL_KBIT = FULL_BYTES * 8 / 1e3
 
 
 def _rows(source: Source) -> tuple[Mapping[str, int], list[list[str]], int]:
@@ -56,18 +59,25 @@ def _column(columns: Mapping[str, int], rows: list[list[str]], name: str) -> np.
     values = []
     for cells in rows:
         try:
-            values.append(float(cells[columns[name]]))
+            value = float(cells[columns[name]])
         except ValueError:
-            values.append(float("nan"))
+            value = float("nan")
+        values.append(value if 0 <= value < _MOST else float("nan"))
     return np.array(values)
 
 
 def _read(source: Source) -> Imported:
     columns, rows, spoilt = _rows(source)
+    timed = ~np.isnan(_column(columns, rows, _TIME))
+    spoilt += int((~timed).sum())
+    rows = [one for one, has_time in zip(rows, timed, strict=True) if has_time]
+    if len(rows) < _LEAST_ROWS:
+        message = f"holds {len(rows)} lines with a time; at least {_LEAST_ROWS} are needed"
+        raise input_error(message, file=source.name, found=str(len(rows)))
     times = _column(columns, rows, _TIME)
     remarks = ["What the line could carry is known only while it was full: a shaper before it hides the rest."]
     if spoilt:
-        remarks.append(f"{spoilt} lines were cut short and left out.")
+        remarks.append(f"{spoilt} lines are cut short or spoilt, and were left out.")
     steps = np.diff(times)
     jumps = np.flatnonzero((steps < 0) | (steps > _JUMP_S))
     if len(jumps):
@@ -128,6 +138,11 @@ def _way(name: str, columns: Mapping[str, int], rows: list[list[str]], times: np
 
 def _opportunities(times_s: np.ndarray, rates_kbps: np.ndarray) -> list[int]:
     """Return times in ms at which a full packet may be sent, from rates that hold until the next one."""
+    spans = np.diff(times_s)
+    count = float(np.nansum(np.where(spans > 0, rates_kbps[:-1] * spans, 0.0))) / _FULL_KBIT
+    if count > _MOST_PACKETS:
+        message = f"found {count:.3g} packets of a recorded link; allowed: at most {_MOST_PACKETS:,}"
+        raise input_error(message, found=f"{count:.3g}", allowed=f"{_MOST_PACKETS:,}")
     found: list[int] = []
     credit = 0.0
     for (begin, end), rate in zip(pairwise(times_s), rates_kbps[:-1], strict=True):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sojourn.reading import input_error, toml_value
+from sojourn.reading import input_error, printable, toml_value
 
 UP, DOWN = "up", "down"
 TWINS = 16
@@ -141,8 +141,8 @@ class Imported:
 
     def toml(self) -> str:
         """Return the scenario as a file in which each value says where it comes from."""
-        lines = [f"# The line of {self.file}, as `sojourn import` read it ({self.kind})."]
-        lines += [f"# {remark}" for remark in self.remarks]
+        lines = [_comment(f"The line of {self.file}, as `sojourn import` read it ({self.kind}).")]
+        lines += [_comment(remark) for remark in self.remarks]
         if self.unknown:
             lines += ["", "# Where each of these may be; `sojourn whatif` and `sojourn tune` try all of it."]
             lines += ["unknown = [", *(f"    {toml_value(one)}," for one in self.unknown), "]"]
@@ -152,7 +152,7 @@ class Imported:
             if head != section:
                 section = head
                 lines += ["", *_heading(head)]
-            lines += [*([f"# {one.source}"] if one.source else []), f"{key} = {toml_value(one.value, str)}"]
+            lines += [*([_comment(one.source)] if one.source else []), f"{key} = {toml_value(one.value, str)}"]
         return "\n".join(lines) + "\n"
 
     def document(self) -> dict[str, Any]:
@@ -179,6 +179,11 @@ def _nested(keys: Mapping[str, Any]) -> dict[str, Any]:
             inner = inner.setdefault(name, {})
         inner[last] = value
     return table
+
+
+def _comment(text: str) -> str:
+    """Return a text of a foreign file as a comment of one line."""
+    return f"# {' '.join(printable(text).split())}"
 
 
 def _heading(head: str) -> list[str]:

@@ -12,12 +12,13 @@ import numpy as np
 
 from sojourn.imported.line import DOWN, PAYLOAD_SHARE, UP, Estimate, Imported, Measured, Way
 from sojourn.imported.registry import Kind, Source
-from sojourn.reading import check_plain, input_error
+from sojourn.reading import check_plain, input_error, shown
 
 # A test that ends while a slow start still fills the buffer reads a little less than the line carries.
 _LESS, _MORE = 0.98, 1.03
 _HEADERS = f"goodput over {PAYLOAD_SHARE:.3f}, the payload of full packets"
 _LEAST_S = 3.0
+_MOST = 1e15
 _USUAL_RTT_MS, _SHORT_RTT_MS = 30.0, 5.0
 
 
@@ -38,7 +39,16 @@ def _rate(goodput_mbps: float, source: str) -> Estimate:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+    """Return a number above zero that a line may have; None for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < _MOST else None
+
+
+def _at(document: Any, *keys: str) -> Any:
+    """Return what lies under keys, one within the other; an empty table where anything on the way is missing."""
+    for key in keys:
+        document = document.get(key) if isinstance(document, Mapping) else None
+    return {} if document is None else document
 
 
 # iperf3 --json
@@ -57,21 +67,21 @@ _CONTROLS = {
 def _read_iperf3(source: Source) -> Imported:
     told = _document(source, "what `iperf3 --json` prints")
     if told.get("error"):
-        raise input_error(f"iperf3 failed: {told['error']}", file=source.name)
-    end = told.get("end", {})
-    setting = told.get("start", {}).get("test_start", {})
-    if setting.get("protocol") == "UDP":
+        raise input_error(f"iperf3 failed: {shown(told['error'])}", file=source.name)
+    end, setting = _at(told, "end"), _at(told, "start", "test_start")
+    if _at(setting, "protocol") == "UDP":
         raise input_error("found a test with UDP, which fills no queue by itself; allowed: TCP", file=source.name)
-    streams = [one["sender"] for one in end.get("streams", []) if isinstance(one, dict) and "sender" in one]
-    got = end.get("sum_received") or end.get("sum_sent") or {}
-    goodput, seconds = _number(got.get("bits_per_second")), _number(got.get("seconds")) or 0.0
+    every = _at(end, "streams")
+    streams = [_at(one, "sender") for one in every if _at(one, "sender")] if isinstance(every, list) else []
+    got = _at(end, "sum_received") or _at(end, "sum_sent")
+    goodput, seconds = _number(_at(got, "bits_per_second")), _number(_at(got, "seconds")) or 0.0
     if goodput is None or not streams:
         raise input_error("holds no TCP stream that ended", file=source.name, allowed="a whole test over TCP")
-    name = DOWN if setting.get("reverse") else UP
-    rtts = {key: [x for one in streams if (x := _number(one.get(key)))] for key in ("min_rtt", "mean_rtt", "max_rtt")}
-    control = _CONTROLS.get(str(end.get("sender_tcp_congestion")))
+    name = DOWN if _at(setting, "reverse") else UP
+    rtts = {key: [x for one in streams if (x := _number(_at(one, key)))] for key in ("min_rtt", "mean_rtt", "max_rtt")}
+    control = _CONTROLS.get(str(_at(end, "sender_tcp_congestion")))
     remarks = [] if seconds >= _LEAST_S else [f"The test lasted {seconds:.2g} s only, hardly longer than a slow start."]
-    if not rtts["min_rtt"]:
+    if not all(rtts.values()):
         # The sender reads RTTs; of a reverse test that is the other host.
         remarks.append("The file has no round-trip times: those of the host that sends are printed there.")
         way = Way(_rate(goodput / 1e6, f"{len(streams)} stream(s) got"), flows=len(streams))
@@ -120,17 +130,14 @@ def _read_ndt7(source: Source) -> Imported:
     rtts: list[float] = []
     measured: list[Measured] = []
     for key, name in (("Upload", UP), ("Download", DOWN)):
-        test = told.get(key)
-        if not isinstance(test, Mapping):
-            continue
-        speed, latency = test.get("Throughput") or {}, test.get("Latency") or test.get("MinRTT") or {}
-        goodput = _number(speed.get("Value") if isinstance(speed, Mapping) else None)
+        speed, latency = _at(told, key, "Throughput"), _at(told, key, "Latency") or _at(told, key, "MinRTT")
+        goodput, base = _number(_at(speed, "Value")), _number(_at(latency, "Value"))
         if goodput is None:
             continue
-        if speed.get("Unit", "Mbit/s") != "Mbit/s":
-            raise input_error(f"{key}.Throughput.Unit: found {speed['Unit']!r}; allowed: Mbit/s", file=source.name)
+        unit = _at(speed, "Unit") or "Mbit/s"
+        if unit != "Mbit/s":
+            raise input_error(f"{key}.Throughput.Unit: found {shown(unit)}; allowed: Mbit/s", file=source.name)
         ways[name] = Way(_rate(goodput, "one connection got"))
-        base = _number(latency.get("Value")) if isinstance(latency, Mapping) else None
         rtts += [] if base is None else [base]
         if not measured:
             measured = [Measured("goodput", "goodput_mbps", goodput, "Mbit/s")]
@@ -161,7 +168,8 @@ def _series(told: Mapping[str, Any], file: str) -> dict[str, np.ndarray]:
     found = {}
     for name, values in results.items():
         if isinstance(values, list) and len(values) == len(times):
-            found[name] = np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+            known = [_number(one) for one in values]
+            found[name] = np.array([np.nan if one is None else one for one in known], dtype=np.float64)
     return found
 
 
@@ -172,6 +180,8 @@ def _read_flent(source: Source) -> Imported:
     if not pings or all(np.isnan(one).all() for one in pings):
         raise input_error("has no ping, which tells how long packets wait", file=source.name)
     rtt = np.nanmin(np.vstack(pings), axis=0) if len(pings) > 1 else pings[0]
+    if np.isnan(rtt).all():
+        raise input_error("has no ping that came back", file=source.name)
     base = float(np.nanpercentile(rtt, 1))
     ways = {}
     for name, word in ((UP, "upload"), (DOWN, "download")):
@@ -202,7 +212,11 @@ def _read_flent(source: Source) -> Imported:
         )
         for name, (goodput, flows) in ways.items()
     }
-    measured = [Measured("wait, median", "bottleneck_queue_ms_p50", float(np.nanmedian(rtt)) - base)]
+    # A test is idle before and after its streams.
+    under = rtt[
+        np.nansum(np.vstack([one for name in (UP, DOWN) for one in _streams(series, f"{name}load")]), axis=0) > 0
+    ]
+    measured = [Measured("wait, median", "bottleneck_queue_ms_p50", float(np.nanmedian(under)) - base)]
     return Imported(
         "flent",
         source.name,

@@ -19,7 +19,7 @@ _LINE = re.compile(r"^\s*(?:qdisc\s+\w|(?:sudo\s+)?tc\s+qdisc\s+\w)", re.MULTILI
 _VERBS = ("add", "replace", "change", "link")
 _PLACE = ("parent", "handle", "refcnt", "dev", "index")
 _ALONE = ("root", "clsact", "ingress", "offloaded")
-_NUMBER = re.compile(r"([0-9.]+)([A-Za-z%]*)")
+_NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{0,15})?)([A-Za-z%]*)")
 _TIMES_S = {"us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
 _RATES_BPS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12, "bps": 8.0, "kbps": 8e3, "mbps": 8e6}
 _SIZES_B = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
@@ -92,7 +92,9 @@ def table(name: str, words: Sequence[str], where: str) -> tuple[dict[str, Any], 
     """
     if name in _FIFOS:
         limit = words[words.index("limit") + 1] if "limit" in words[:-1] else f"{_TXQUEUELEN}p"
-        return {"kind": "droptail", "limit": f"{limit.rstrip('pb')} {_FIFOS[name]}"}, []
+        if not limit.rstrip("pb").isdecimal():
+            raise input_error(f"{where}: limit: found {shown(limit)}; allowed: a whole number", found=limit)
+        return {"kind": "droptail", "limit": f"{int(limit.rstrip('pb'))} {_FIFOS[name]}"}, []
     found = _entry(name)
     if found is None:
         known = sorted({form["name"] for one in catalogue()["queues"] for form in one["linux"].get("forms", [])})
