@@ -157,8 +157,9 @@ def render(found: Mapping[str, Any]) -> list[str]:
         ),
         paragraph(
             f"""On each line, one CUBIC transfer of {found["seconds"]} s is captured at the bottleneck. The true rate
-            and buffer are those that a stream of UDP meets that is faster than the line, the true RTT a ping's on the idle line. A call's true delay is that
-            of the line itself with the household of `whatif`, and with a shaper of the rate that the import would set.
+            and buffer are those that a stream of UDP meets that is faster than the line, the true RTT a ping's on the
+            idle line. A call's true delay is that of the line itself with the household of `whatif`, and with a shaper
+            of the rate that the import would set.
             Bounds were chosen before: the rate within {100 * RATE_WITHIN:.0f} %, the RTT within {RTT_WITHIN_MS:g} ms,
             the buffer within {100 * BUFFER_WITHIN:.0f} % (of FIFOs), a call's delay within
             {100 * DELAY_WITHIN:.0f} %."""
