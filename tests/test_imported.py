@@ -240,11 +240,12 @@ def test_no_part_of_a_document_is_a_crash(tmp_path: Path, document: dict[str, An
 
 
 @pytest.mark.parametrize(
-    "text", [ROUTER, SQM, log(22, rate=lambda place: 200 if place % 2 else 80)], ids=["tc", "sqm", "autorate"]
+    "text", [ROUTER, SQM, log(20, rate=lambda place: 20 if place % 2 else 8)], ids=["tc", "sqm", "autorate"]
 )
 def test_no_word_of_a_text_is_a_crash(tmp_path: Path, text: str) -> None:
     words = re.split(r"(\s+|;)", text)
-    for place, word in enumerate(words):
+    # A log says the same in each line.
+    for place, word in enumerate(words[:160]):
         for strange in ("", "1.2.3", "-1", "nan", "1e999", "0", "x" * 50, "\x00"):
             if not word.strip():
                 continue
