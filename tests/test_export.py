@@ -212,8 +212,11 @@ def test_a_path_for_mahimahi_has_its_delays_rates_and_queues(tmp_path: Path) -> 
 
 
 def test_a_path_for_netem_has_no_queue() -> None:
-    comment, command = netem(sojourn.scenario(LINK), "eth1")
-    assert comment.startswith("#")
+    _, command, _, back = netem(sojourn.scenario(LINK), "eth1")
+    # What the way there loses, the way back does not.
+    assert back.startswith("# tc qdisc replace dev eth1 root handle 1: netem")
+    assert "delay 25000us" in back
+    assert "loss" not in back
     assert command.startswith("tc qdisc replace dev eth1 root handle 1: netem")
     assert "delay 25000us" in command
     assert "loss random 1%" in command

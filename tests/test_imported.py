@@ -158,6 +158,23 @@ def test_commands_of_other_disciplines_are_read_and_written_again(command: str) 
     assert tc.table(name, found.queue.words, "again")[0].items() >= table.items()
 
 
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("tc qdisc add dev eth0 root tbf rate 8mbit burst 5kb latency 50ms", "50000 B"),
+        ("qdisc tbf 1: dev eth0 root refcnt 2 rate 8Mbit burst 5Kb limit 64Kb", "65536 B"),
+        (
+            "tc qdisc add dev eth0 root handle 1: htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 8mbit",
+            "1000 packets",
+        ),
+    ],
+)
+def test_a_shaper_without_a_queue_has_a_fifo(tmp_path: Path, text: str, limit: str) -> None:
+    said = {one.key: one.value for one in of(tmp_path, text).values}
+    assert said["bottleneck.rate"] == "8 Mbit/s"
+    assert said["bottleneck.queue"] == {"kind": "droptail", "limit": limit}
+
+
 def test_what_varies_keeps_its_rates_and_what_does_not_is_a_number(tmp_path: Path) -> None:
     found = of(tmp_path, log())
     assert found.trace is not None

@@ -35,7 +35,8 @@ def mahimahi(scenario: Scenario) -> list[str]:
     _check(tables, "Mahimahi")
     up, down = tables["bottleneck"], tables.get("reverse", {"rate": f"{_WIDE_MBPS:g} Mbit/s", "queue": None})
     lines = ["#!/bin/sh", f"# The path of {scenario.name} for Mahimahi. The innermost shell is where senders are."]
-    words = ["mm-delay", str(_one_way_ms(tables))]
+    # Its delays are whole ms.
+    words = ["mm-delay", str(round(_one_way_s(tables) * 1e3))]
     for name, link in (("uplink", up), ("downlink", down)):
         if link.get("loss"):
             words += ["mm-loss", name, f"{link['loss']:g}"]
@@ -49,18 +50,20 @@ def mahimahi(scenario: Scenario) -> list[str]:
 
 
 def netem(scenario: Scenario, device: str) -> list[str]:
-    """Return commands that give what a device sends a scenario's delay, jitter and loss, but no rate and no queue.
+    """Return commands that give both hosts of a path their part of a scenario's delay, jitter and loss.
 
-    Half of the base RTT is on this device; the same commands on the other host make the other half.
+    Half of the base RTT is on each, with what the link of its direction adds; neither has a rate or a queue.
     """
     tables = scenario.to_dict()
     _check(tables, "netem", links=False)
-    link = {**tables["bottleneck"], "delay": f"{_one_way_ms(tables)} ms"}
+    sending, other = (_netem(tables, link, device) for link in ("bottleneck", "reverse"))
+    return [f"# The path of {scenario.name}: on the host that sends", sending, "# and on the other host", f"# {other}"]
+
+
+def _netem(tables: Mapping[str, Any], name: str, device: str) -> str:
+    link = {"jitter": None, "loss": 0.0, **tables.get(name, {}), "delay": f"{_one_way_s(tables) * 1e9:.0f} ns"}
     (said,) = shaping.delays(device, link, [], None, far=True)
-    return [
-        f"# The path of {scenario.name}: give the other host's device the same.",
-        f"tc {said.replace('qdisc add', 'qdisc replace')}",
-    ]
+    return f"tc {said.replace('qdisc add', 'qdisc replace')}"
 
 
 def _check(tables: Mapping[str, Any], who: str, *, links: bool = True) -> None:
@@ -77,13 +80,10 @@ def _check(tables: Mapping[str, Any], who: str, *, links: bool = True) -> None:
                 raise input_error(f"{link}.{key}: {who} cannot have it; allowed: a link without", key=f"{link}.{key}")
 
 
-def _one_way_ms(tables: Mapping[str, Any]) -> int:
-    """Return half of the base RTT in whole ms, which Mahimahi takes."""
-    delays = [
-        tables["group"][0]["rtt"],
-        *(tables.get(link, {}).get("delay", "0 s") for link in ("bottleneck", "reverse")),
-    ]
-    return max(1, round(sum(seconds(one) for one in delays) * 1e3 / 2))
+def _one_way_s(tables: Mapping[str, Any]) -> float:
+    """Return half of the base RTT, that of the groups and what both links add."""
+    links = [tables.get(link, {}).get("delay", "0 s") for link in ("bottleneck", "reverse")]
+    return sum(map(seconds, [tables["group"][0]["rtt"], *links])) / 2
 
 
 def _trace(link: Mapping[str, Any], path: str) -> str:

@@ -295,19 +295,30 @@ def _columns(scenario: Mapping[str, Any], groups: Sequence[str]) -> list[Column]
     ]
 
 
-def _means(dataset: Dataset, lines: Sequence[str], columns: Sequence[Column]) -> dict[str, list[float | None]]:
-    """Return the mean of each column's metric over the runs of each line."""
+def runs_by(
+    dataset: Dataset, axis: str, places: Sequence[str], metrics: Sequence[str]
+) -> dict[str, dict[str, list[float | None]]]:
+    """Return by place of a dataset's only axis and by metric the values of the runs; None for what was not measured.
+
+    A metric of a group has the group's name behind a dot, as in the summary of a result. Raises RuntimeError where a
+    run failed.
+    """
     failed = [one for one in dataset.table(columns=["error"])["error"].to_pylist() if one is not None]
     if failed:
         raise RuntimeError(failed[0])
-    found: dict[str, list[float | None]] = {}
-    for column in columns:
-        metric, _, group = column.shown.metric.partition(".")
+    found: dict[str, dict[str, list[float | None]]] = {place: {name: [] for name in metrics} for place in places}
+    for name in metrics:
+        metric, _, group = name.partition(".")
         where = {"group": group} if group else None
-        table = dataset.table(GROUPS if group else "runs", columns=[LINE, metric], where=where)
-        values: dict[str, list[float]] = {name: [] for name in lines}
-        for line, value in zip(table[LINE].to_pylist(), table[metric].to_pylist(), strict=True):
-            if value is not None:
-                values[line].append(value)
-        found[column.shown.metric] = [sum(values[name]) / len(values[name]) if values[name] else None for name in lines]
+        table = dataset.table(GROUPS if group else "runs", columns=[axis, metric], where=where)
+        for place, value in zip(table[axis].to_pylist(), table[metric].to_pylist(), strict=True):
+            found[place][name].append(value)
     return found
+
+
+def _means(dataset: Dataset, lines: Sequence[str], columns: Sequence[Column]) -> dict[str, list[float | None]]:
+    """Return the mean of each column's metric over the runs of each line."""
+    metrics = [column.shown.metric for column in columns]
+    found = runs_by(dataset, LINE, lines, metrics)
+    known = {name: [[one for one in found[line][name] if one is not None] for line in lines] for name in metrics}
+    return {name: [sum(some) / len(some) if some else None for some in each] for name, each in known.items()}

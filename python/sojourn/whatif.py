@@ -4,7 +4,6 @@ A line of which something is not known (`unknown`) is many lines. Each of its tw
 remedy; the remedies are fixed, as a router's settings are, while the line under them is not.
 """
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -82,7 +81,7 @@ REMEDIES = (
 def remedied(scenario: Scenario, remedy: Remedy, twin: Changes, rates_mbps: Mapping[str, float]) -> Changes:
     """Return the changes that make a scenario the twin with a remedy; `rates_mbps` are what the shapers know of it."""
     line = scenario.with_(twin) if twin else scenario
-    tables = copy.deepcopy(line.to_dict())
+    tables = line.to_dict()
     # Whatever the RTT is, it is that of all traffic on the path.
     rtt = {"rtt": tables["group"][0]["rtt"]}
     changed: Tables = {"group": [one | rtt if one["name"] in HOUSEHOLD else one for one in tables["group"]]}
@@ -242,7 +241,7 @@ class WhatIf:
         are = f"are {'good' if good else 'not yet good'}{share if self.count > 1 and good else ''}"
         brings = f"up to {self._text(best.name, metric)} ms, and calls {are}"
         costs = f"Bulk flows keep {100 * self.kept(best.name):.0f} % of what they had."
-        return f"{now} With {best.name}{self._at(best)} it is {brings}. {costs}"
+        return f"{now} With {best.name}{self._at(best)} they take {brings}. {costs}"
 
     def _title(self) -> str:
         if self.best.name != AS_IT_IS:

@@ -54,6 +54,7 @@ def import_(file: str, kind: str | None, way: str | None, out: Path | None, *, f
 
     if out is not None:
         check_file("--out", out)
+        _check_new(out, force=force)
     found, compared = nearest(read(file, kind, way))
     if out is None:
         click.echo(found.toml(), nl=False) if not as_json else render.print_json(found.document())
@@ -61,10 +62,7 @@ def import_(file: str, kind: str | None, way: str | None, out: Path | None, *, f
     written = {out: found.toml()}
     if found.trace is not None:
         written[out.parent / TRACE] = "".join(f"{one}\n" for one in found.trace)
-    for path in written:
-        if path.exists() and not force:
-            message = "is there already; --force overwrites it"
-            raise input_error(message, file=str(path), found="a file", allowed="a new name, or --force")
+        _check_new(out.parent / TRACE, force=force)
     for path, text in written.items():
         path.write_text(text, encoding="utf-8")
     Scenario.load(str(out))
@@ -74,6 +72,12 @@ def import_(file: str, kind: str | None, way: str | None, out: Path | None, *, f
         return
     _show(found, compared)
     click.echo(f"\nWritten: {out}. Next: sojourn whatif {out}")
+
+
+def _check_new(path: Path, *, force: bool) -> None:
+    if path.exists() and not force:
+        message = "is there already; --force overwrites it"
+        raise input_error(message, file=str(path), found="a file", allowed="a new name, or --force")
 
 
 def _show(found: "Imported", compared: "Beside | None") -> None:

@@ -11,9 +11,8 @@ from sojourn.reading import input_error, shown
 _SECTION = re.compile(r"^\s*config\s+queue\b\s*(.*)$")
 _OPTION = re.compile(r"^\s*option\s+(\w+)\s+(.*)$")
 _SHOWN = re.compile(r"^sqm\.([\w@\[\]-]+)\.(\w+)=(.*)$")
-_OWN_WORDS = {"cake": ("diffserv3",), "fq_codel": ()}
-# What sqm-scripts tell CAKE where the script is piece_of_cake.
-_PIECE = ("besteffort",)
+# What sqm-scripts tell CAKE: piece_of_cake has one tin.
+_PIECE, _LAYERS = "besteffort", "diffserv3"
 _LEFT_OUT = ("none", "")
 
 
@@ -69,7 +68,7 @@ def _way(section: Mapping[str, str], name: str, key: str, words: str, remarks: l
         told += [
             "bandwidth",
             f"{kbps}kbit",
-            *(_PIECE if "piece_of_cake" in section.get("script", "") else _OWN_WORDS["cake"]),
+            _PIECE if "piece_of_cake" in section.get("script", "") else _LAYERS,
         ]
         if section.get("linklayer", "none") not in _LEFT_OUT:
             told += ["overhead", section.get("overhead", "0")]

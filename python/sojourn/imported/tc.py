@@ -24,7 +24,7 @@ _TIMES_S = {"us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec":
 _RATES_BPS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12, "bps": 8.0, "kbps": 8e3, "mbps": 8e6}
 _SIZES_B = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
 _PARTS = {"percent": 100, "sixteenths": 16}
-_SHAPERS = ("tbf",)
+_SHAPERS = ("tbf", "htb")
 # Of pfifo_fast, whose limit is the device's queue length.
 _TXQUEUELEN = 1000
 _FIFOS = {"pfifo": "packets", "pfifo_head_drop": "packets", "pfifo_fast": "packets", "bfifo": "B"}
@@ -37,7 +37,6 @@ class _Qdisc:
     device: str
     name: str
     words: tuple[str, ...]
-    is_root: bool
     line: int
 
 
@@ -59,17 +58,16 @@ def _qdiscs(source: Source) -> Iterator[_Qdisc]:
 
 
 def _qdisc(name: str | None, words: Sequence[str], line: int) -> Iterator[_Qdisc]:
-    device, is_root, rest = "", False, list(words)
+    device, rest = "", list(words)
     while rest and (rest[0] in _PLACE or rest[0] in _ALONE):
         word = rest.pop(0)
-        is_root |= word == "root"
         if word in _PLACE and rest:
             value = rest.pop(0)
             device = value if word == "dev" else device
     if name is None and rest:
         name = rest.pop(0)
     if name is not None:
-        yield _Qdisc(device, name, tuple(rest), is_root, line)
+        yield _Qdisc(device, name, tuple(rest), line)
 
 
 def _entry(name: str) -> tuple[Entry, Mapping[str, Any]] | None:
@@ -186,12 +184,13 @@ def _read(source: Source) -> Imported:
     for device in dict.fromkeys(one.device for one in found):
         own = [one for one in found if one.device == device and one.name not in ("ingress", "clsact", "noqueue", "mq")]
         rate = next((rate for one in own if one.name in _SHAPERS for rate in _rates(one.words)), classes.get(device))
-        leaves = [one for one in own if one.name not in (*_SHAPERS, "htb")]
+        leaves = [one for one in own if one.name not in _SHAPERS]
         shaped = [one for one in leaves if one.name == "cake" and "bandwidth" in one.words]
         chosen = next(iter(shaped or (leaves if rate else [])), None)
         if chosen is None and rate is not None and own:
-            # A tbf alone has a FIFO as long as its limit or latency says.
-            chosen = _Qdisc(device, "bfifo", _limit(own[0].words), is_root=False, line=own[0].line)
+            # Alone, tbf has a FIFO as long as its limit or latency says, htb one of the device's length.
+            limit = _limit(own[0].words)
+            chosen = _Qdisc(device, "bfifo" if limit else "pfifo", limit, own[0].line)
         direction = DOWN if device.startswith("ifb") else UP
         if chosen is None or direction in ways:
             remarks += [f"{device}: its queue was left out." for one in own[:1] if chosen is not None]

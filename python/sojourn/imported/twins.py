@@ -1,6 +1,7 @@
 """Twins of a line: the scenario with values drawn from the ranges of what is not known."""
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,12 +11,12 @@ import numpy as np
 from sojourn import api
 from sojourn.api import Scenario
 from sojourn.campaign import sweep
-from sojourn.data.dataset import Dataset
-from sojourn.data.rows import GROUPS
 from sojourn.imported.line import DOWN, TWINS, UP, Imported, Measured
+from sojourn.lines import runs_by
 from sojourn.reading import input_error
 from sojourn.report import Grid
 from sojourn.sweeps.axis import AxisError, of_text
+from sojourn.sweeps.plan import CASE
 from sojourn.worlds.world import Progress
 
 # Waits and rates below this are alike, in ms and Mbit/s.
@@ -65,20 +66,7 @@ def measure(
     A metric of a group has the group's name behind a dot, as in the summary of a result.
     """
     found = sweep(scenario, cases=dict(cases), seeds=runs, jobs=jobs, progress=progress)
-    return values(found, list(cases), metrics)
-
-
-def values(dataset: Dataset, cases: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, list[float | None]]]:
-    """Return by case and metric the values of a dataset whose only axis is `case`."""
-    found: dict[str, dict[str, list[float | None]]] = {case: {} for case in cases}
-    for metric in metrics:
-        name, _, group = metric.partition(".")
-        table = dataset.table(
-            GROUPS if group else "runs", columns=["case", name], where={"group": group} if group else None
-        )
-        for case, value in zip(table["case"].to_pylist(), table[name].to_pylist(), strict=True):
-            found[case].setdefault(metric, []).append(value)
-    return found
+    return runs_by(found, CASE, list(cases), metrics)
 
 
 @dataclass(frozen=True)
@@ -93,7 +81,7 @@ class Beside:
     def distance(self) -> float:
         """How far the twins in the middle are off: the mean of the logarithms of ratios, 0.1 for a tenth."""
         off = [abs(np.log((one.value + _FLOOR) / (self.twins[one.metric][1] + _FLOOR))) for one in self.measured]
-        return float(np.mean(off))
+        return float(np.mean(off)) if off else math.inf
 
     @property
     def missed(self) -> list[str]:
@@ -143,8 +131,9 @@ def beside(scenario: Scenario, measured: Sequence[Measured], *, jobs: int | None
     spread = {}
     for one in named:
         known = [value for case in found.values() for value in case[one.metric] if value is not None]
-        spread[one.metric] = (min(known), float(np.median(known)), max(known)) if known else (np.nan,) * 3
-    return Beside(tuple(named), spread)
+        if known:
+            spread[one.metric] = (min(known), float(np.median(known)), max(known))
+    return Beside(tuple(one for one in named if one.metric in spread), spread)
 
 
 def nearest(found: Imported, *, jobs: int | None = None) -> tuple[Imported, Beside | None]:
