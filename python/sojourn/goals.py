@@ -25,6 +25,21 @@ class Quantity:
     metrics: tuple[str, ...]
     join: Callable[[Sequence[float]], float]
 
+    @property
+    def unit(self) -> str:
+        """The unit of its metrics, as their names have it; empty for a number without one."""
+        name = self.metrics[0].partition(".")[0]
+        return "Mbit/s" if name.endswith("_mbps") else "ms" if "_ms" in name else ""
+
+    @property
+    def label(self) -> str:
+        """What it is called in tables and figures."""
+        return f"{self.text} [{self.unit}]" if self.unit else self.text
+
+    def written(self, value: float | None) -> str:
+        """Write a value of it."""
+        return "nothing" if value is None else f"{value:.4g} {self.unit}".strip()
+
     def value(self, measured: Mapping[str, float | None]) -> float | None:
         """Return it, of the means of a run's metrics; None where one of them is not known."""
         known = [measured[name] for name in self.metrics]
@@ -91,4 +106,4 @@ class Goal:
         return (value - self.bound if self.is_most else self.bound - value) / max(abs(self.bound), 1e-9)
 
     def __str__(self) -> str:
-        return f"{self.quantity.text} {'<' if self.is_most else '>'} {self.bound:g}"
+        return f"{self.quantity.text} {'<' if self.is_most else '>'} {self.quantity.written(self.bound)}"

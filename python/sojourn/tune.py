@@ -148,15 +148,16 @@ class Tuned:
         best, judged = self.best, self.judged
         if best is None or judged is None:
             nearest = min(self.trials, key=self._excess)
-            text = "nothing" if nearest.goal is None else f"{nearest.goal:.4g}"
-            return f"No trial keeps {self.goal}: the nearest, {words(nearest.settings)}, has {text}."
+            reached = "nothing" if self.goal is None else self.goal.quantity.written(nearest.goal)
+            return f"No trial keeps {self.goal}: the nearest, {words(nearest.settings)}, has {reached}."
         said = f"Best: {words(best.settings)}."
         low, high = judged.difference[1:]
-        objective = f"{self.objective.text} {judged.objective:.4g}, as it is {judged.default:.4g}"
-        said += f" On {_HELD_OUT} runs that the search has not seen: {objective}"
+        objective, default = map(self.objective.written, (judged.objective, judged.default))
+        said += f" On {_HELD_OUT} runs that the search has not seen, "
+        said += f"{self.objective.text} is {objective} ({default} as it is)"
         if self.goal is not None and judged.goal is not None:
-            default = "nothing" if judged.default_goal is None else f"{judged.default_goal:.4g}"
-            said += f"; {self.goal.quantity.text} {judged.goal:.4g}, as it is {default}"
+            reached, default = map(self.goal.quantity.written, (judged.goal, judged.default_goal))
+            said += f", and {self.goal.quantity.text} {reached} ({default} as it is)"
         said += "."
         if self.goal is not None and not judged.keeps:
             said += f" There it does not keep {self.goal}: take a stricter goal, or more runs."
@@ -171,7 +172,7 @@ class Tuned:
     def grid(self) -> Grid:
         """Tabulate the front, one row for each trial."""
         names = list(dict.fromkeys(name for one in self.trials for name in one.settings))
-        goal = [] if self.goal is None else [self.goal.quantity.text, "kept"]
+        goal = [] if self.goal is None else [self.goal.quantity.label, "kept"]
         rows = [
             [
                 *(str(one.settings.get(name, "")) for name in names),
@@ -180,7 +181,7 @@ class Tuned:
             ]
             for one in self._shown()
         ]
-        return Grid([*names, self.objective.text, *goal], rows)
+        return Grid([*names, self.objective.label, *goal], rows)
 
     def _shown(self) -> list[Trial]:
         """Return a part of the front that can be read: evenly, with the best trial and the one beyond it."""
@@ -200,7 +201,7 @@ class Tuned:
             return [first]
         middle, low, high = self.judged.difference
         interval = f"{middle:+.4g} ({low:+.4g} to {high:+.4g})"
-        return [first, f"{self.objective.text}, best less as it is, on {_HELD_OUT} other runs: {interval}."]
+        return [first, f"{self.objective.label}, best less as it is, on {_HELD_OUT} other runs: {interval}."]
 
     def page(self, name: str, command: str = "") -> "Page":
         """Return the page of a scenario's search; `command` is what makes it again."""
@@ -214,13 +215,13 @@ class Tuned:
             if one.goal is not None and one.objective is not None
         ]
         edge = [(one.goal or 0.0, one.objective or 0.0) for one in self.front]
-        goal = "" if self.goal is None else self.goal.quantity.text
+        goal, label = ("", "") if self.goal is None else (self.goal.quantity.text, self.goal.quantity.label)
         drawn = (
             []
             if self.goal is None
             else [
                 picture(
-                    front(points, edge, self.goal.bound, (goal, self.objective.text)),
+                    front(points, edge, self.goal.bound, (label, self.objective.label)),
                     f"No setting has {self.objective.text} beyond the line at its {goal}.",
                     "Each dot is a setting that was tried; hollow ones do not keep the goal, the dashed line.",
                     name="front",

@@ -339,7 +339,7 @@ class WhatIf:
             pictures=[
                 picture(
                     remedies(spans),
-                    "How long a call's packets take, at most 99 % of them.",
+                    "99 % of a call's packets take no longer than this.",
                     "Dots are the median over all twins of the line, bars what nine of ten have.",
                     name="whatif",
                 )

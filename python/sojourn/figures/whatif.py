@@ -26,5 +26,5 @@ def remedies(spans: Mapping[str, tuple[float, float, float]]) -> Figure:
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         axes.set_xlim(left=0)
-        axes.set_title("one-way delay of a call, p99 [ms]", loc="left")
+        axes.set_xlabel("one-way delay [ms]")
     return figure
