@@ -3,7 +3,7 @@
 use crate::changes::{Resolved, ResolvedLink};
 use crate::declare::Table;
 use crate::derived::{
-    CHECKED, connections_of, defaults, enters, interval, last_unsaid_start, per_flow, rtts, traffic_in_bytes,
+    CHECKED, chain, connections_of, defaults, interval, last_unsaid_start, per_flow, rtts, traffic_in_bytes,
 };
 use crate::fields::{Chosen, Fields, Item, as_span};
 use crate::group::{Group, GroupKeys, Moments};
@@ -86,7 +86,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         start: start.map_or_else(|| unsaid_start(fields, scenario, keys.flows), |start| moments(start, keys.flows)),
         stop: fields.item("stop").map(|stop| moments(stop, keys.flows)),
         connections_of: connections_of(fields, scenario),
-        enters: enters(fields, scenario),
+        routes: vec![chain(fields, scenario)],
         stations: of_group(fields, scenario),
         keys,
     }

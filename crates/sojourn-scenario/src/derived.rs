@@ -5,7 +5,7 @@ use crate::fields::{Fields, Item, as_span};
 use crate::form::{Form, Presence, Section};
 use crate::node::Origin;
 use crate::stations::{has_air, nominal_of_all};
-use crate::{Direction, Place, Sizes, Which, source, value};
+use crate::{Direction, Place, Route, Sizes, Which, source, value};
 use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
 
@@ -55,16 +55,32 @@ pub(crate) fn links(direction: Direction, scenario: &Fields) -> impl Iterator<It
     at(Place::Before).chain(std::iter::once(main)).chain(at(Place::After))
 }
 
-/// The links that the data of `group` crosses: all of its direction, or those from where it enters on.
-pub(crate) fn crossed<'f>(group: &Fields, scenario: &'f Fields) -> impl Iterator<Item = &'f Fields> {
+/// The route of the flows of `group` in a chain: all links of either direction, its data those from where it enters on.
+pub(crate) fn chain(group: &Fields, scenario: &Fields) -> Route {
     let (direction, first) = (direction(group), enters(group, scenario));
-    let links = links(direction, scenario).map(|(_, which)| which);
-    let crossed = links.skip_while(move |&which| first.is_some_and(|first| first != which));
-    crossed.filter_map(|which| match which {
+    let of = |direction| {
+        let stations = (direction == Direction::Reverse && has_air(scenario)).then_some(Which::Station);
+        let links = links(direction, scenario).map(|(_, which)| which);
+        stations.into_iter().chain(links.filter(|&which| which != Which::Reverse || scenario.slot("reverse").is_some()))
+    };
+    let there: Vec<_> = of(direction).skip_while(|&which| first.is_some_and(|first| first != which)).collect();
+    let main = there.iter().copied().find(|which| !matches!(which, Which::Hop(_)));
+    Route { there, back: of(direction.opposite()).collect(), main }
+}
+
+/// The links that the data of `group` crosses.
+pub(crate) fn crossed<'f>(group: &Fields, scenario: &'f Fields) -> impl Iterator<Item = &'f Fields> {
+    chain(group, scenario).there.into_iter().filter_map(|which| link(which, scenario))
+}
+
+/// The table of a link, where it has one of its own.
+pub(crate) fn link(which: Which, scenario: &Fields) -> Option<&Fields> {
+    match which {
         Which::Bottleneck => scenario.table("bottleneck"),
         Which::Reverse => scenario.table("reverse"),
         Which::Hop(index) => scenario.tables("hop").get(index),
-    })
+        Which::Station => None,
+    }
 }
 
 /// Whether a link has a medium that stations share.

@@ -51,6 +51,7 @@ fn change(change: &Change, hops: &[Hop], groups: &[Group]) -> Fields {
             Which::Bottleneck => "bottleneck",
             Which::Reverse => "reverse",
             Which::Hop(_) => "hop",
+            Which::Station => unreachable!("stations do not change"),
         };
         let mut part = new_table(fields.section, key);
         let whole = link(&one.link, new_table(fields.section, key));
@@ -186,14 +187,6 @@ fn group(group: &Group, scenario: &Scenario) -> Fields {
     }
     if let Some(other) = group.connections_of {
         fields.put("connections_of", Item::Text(scenario.groups[other].name.clone()));
-    }
-    if let Some(link) = group.enters {
-        let name = match link {
-            Which::Bottleneck => "bottleneck",
-            Which::Reverse => "reverse",
-            Which::Hop(index) => &scenario.hops[index].name,
-        };
-        fields.put("enters", Item::Text(name.to_owned()));
     }
     if !group.stations.is_empty() {
         let name = |&place: &usize| Item::Text(scenario.stations[place].name.clone());

@@ -6,7 +6,7 @@ use crate::declare::{
 use crate::families::{CONTROLS, RECEIVER_CONTROLS, TRANSPORTS};
 use crate::form::{Form, Key, LONGEST, MAX_FLOWS, MOMENT, PATH_DELAY, Presence, Section, time};
 use crate::host::{HOST, Host};
-use crate::link::{Direction, Which};
+use crate::link::{Direction, Route};
 use crate::traffic::{TRAFFIC, Traffic, UNRESPONSIVE};
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span};
@@ -74,7 +74,7 @@ table! {
         connections_of: Elsewhere = elsewhere(Form::Text).absent("connections of its own", "upload"),
         /// the link at which its data enters the network: the name of a hop of its direction, `bottleneck` or `reverse`;
         /// it crosses none of those before. Its acknowledgements cross all links of the way back
-        enters: Elsewhere = elsewhere(Form::Text).absent("the first link of its direction", "second"),
+        enters: Option<String> = text().unless("the first link of its direction", "second"),
         /// the station that its flows go to or come from; a list, or a name of several, is dealt out to the flows
         station: Elsewhere = elsewhere(Form::OneOrMore(&Form::Text))
             .absent("there are no stations; required where there are some", "near"),
@@ -133,8 +133,8 @@ pub struct Group {
     pub stop: Option<Moments>,
     /// The group, by index, on whose connections its data travels, the other way; connections of its own where absent.
     pub connections_of: Option<usize>,
-    /// The link at which its data enters the network; the first of its direction where absent.
-    pub enters: Option<Which>,
+    /// The links that its flows cross: one route for all of them, or one for each.
+    pub routes: Vec<Route>,
     /// Indices of the stations that its flows go to or come from, in turn; none without stations.
     pub stations: Vec<usize>,
 }
@@ -186,6 +186,11 @@ impl GroupKeys {
 }
 
 impl Group {
+    /// The route of its flow `index`.
+    pub fn route(&self, index: usize) -> &Route {
+        &self.routes[index % self.routes.len()]
+    }
+
     /// Bytes on the wire of its full-size packets.
     pub fn packet_bytes(&self) -> u32 {
         self.traffic.datagram_bytes().unwrap_or_else(|| {

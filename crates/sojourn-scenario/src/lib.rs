@@ -56,7 +56,7 @@ pub use format::ScenarioKeys;
 pub use group::{Group, GroupKeys, Moments, ReceiverControl};
 pub use host::{Host, HostQueue, Paced, Qdisc};
 pub use link::{
-    Bucket, Capacity, Direction, EcnRemark, Hop, HopKeys, Jitter, Link, LinkKeys, Place, Remark, Shape, Which,
+    Bucket, Capacity, Direction, EcnRemark, Hop, HopKeys, Jitter, Link, LinkKeys, Place, Remark, Route, Shape, Which,
 };
 pub use outside::CustomTraffic;
 pub use outside::remove_traffic;

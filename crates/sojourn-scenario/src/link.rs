@@ -232,4 +232,18 @@ pub enum Which {
     Reverse,
     /// The hop with this index.
     Hop(usize),
+    /// That of the flow's own station.
+    Station,
+}
+
+/// The links that a flow's packets cross, each way in order.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Route {
+    /// Those of its data.
+    pub there: Vec<Which>,
+    /// Those of its acknowledgements.
+    pub back: Vec<Which>,
+    /// The one that tells the flow how long its data waits in the queue, where any does.
+    pub main: Option<Which>,
 }

@@ -1,5 +1,6 @@
 //! Builds the world of a run from a scenario and a seed.
 
+mod routes;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +12,7 @@ use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
 use crate::link::{Link, Shared, Special};
-use crate::network::{BOTTLENECK, changes_line, end_of, halves, named_links, of_link, place, queue, service};
+use crate::network::{BOTTLENECK, changes_line, end_of, halves, named_links, of_link, place, queue, service, spec};
 use crate::noise::NoisyWire;
 use crate::packets::PacketLog;
 use crate::phases::Phases;
@@ -20,13 +21,14 @@ use crate::times::Times;
 use crate::tokens::Tokens;
 use crate::wanted::Wanted;
 use crate::world::{GroupMeter, World};
+use routes::Routes;
 use sojourn_congestion::{Control, EcnUse};
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_media::{Device, Medium};
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
 use sojourn_scenario::{
-    self as scenario, Capacity, Cbr, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train,
-    Voip,
+    self as scenario, Capacity, Cbr, Direction, Group, Moments, Protection, Reach, Scenario, Traffic, Train, Voip,
+    Which,
 };
 use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
 use sojourn_transport::{EcnFlags, Ect, Options, Segment, SmallQueue};
@@ -45,10 +47,10 @@ struct Builder<'a> {
     /// Lines that flows share, by where packets travel and how long.
     shared: HashMap<(Direction, Span, LineEnd), usize>,
     /// Those of them that flows take after a change.
-    routes: HashMap<(Direction, Span, LineEnd), usize>,
+    other_lines: HashMap<(Direction, Span, LineEnd), usize>,
+    /// The routes of flows so far.
+    routes: Routes,
     devices: Vec<crate::device::Device>,
-    /// The first link of each direction, where there is one.
-    entrances: [Option<usize>; 2],
     /// Flows so far.
     numbered: u32,
 }
@@ -73,19 +75,20 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         links: Vec::new(),
         lines: Vec::new(),
         shared: HashMap::new(),
-        routes: HashMap::new(),
+        other_lines: HashMap::new(),
+        routes: Routes::default(),
         devices: Vec::new(),
-        entrances: [None; 2],
         numbered: 0,
     };
     builder.add_links();
-    builder.entrances = builder.chain_links();
     let mut flows = builder.flows();
     crate::world::duplex::join_all(scenario, &mut flows);
-    builder.add_routes();
+    builder.add_other_lines();
     builder.drop_unused_lines(&mut flows);
+    let first_station = builder.first_station();
     let devices = std::mem::take(&mut builder.devices);
-    let Builder { mut links, lines, routes, .. } = builder;
+    let Builder { mut links, lines, other_lines, routes, .. } = builder;
+    routes.lay(&mut links, first_station);
     if wanted.packets {
         links[BOTTLENECK].special().log = Some(PacketLog::default());
     }
@@ -120,7 +123,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         agenda,
         links,
         lines: Lines::new(lines),
-        routes,
+        other_lines,
         flows,
         groups,
         devices,
@@ -171,8 +174,6 @@ impl Builder<'_> {
     fn link(&self, name: &str, direction: Direction, spec: &scenario::Link) -> Link {
         let queue = self.queue(name, "", spec);
         let mut link = Link::new(direction, queue, service(&spec.capacity(), Time::ZERO), self.special(name, spec));
-        let is_station = self.links.len() >= self.first_hop() + self.scenario.hops.len();
-        link.is_main = self.links.len() < self.first_hop() || is_station;
         link.shared = self.shared(name, spec);
         link
     }
@@ -212,36 +213,9 @@ impl Builder<'_> {
         Some(self.lines.len() - 1)
     }
 
-    /// The first link beside the bottleneck and the return link.
-    fn first_hop(&self) -> usize {
-        1 + usize::from(self.scenario.reverse.is_some())
-    }
-
-    /// Links each direction's links in the order they are crossed; the first of each. Stations' links lie side by side, and
-    /// the first one stands for the one that a packet takes.
-    fn chain_links(&mut self) -> [Option<usize>; 2] {
-        let first_hop = self.first_hop();
-        let first_station = first_hop + self.scenario.hops.len();
-        [Direction::Forward, Direction::Reverse].map(|direction| {
-            let hops = |place| {
-                self.scenario
-                    .hops
-                    .iter()
-                    .enumerate()
-                    .filter(move |(_, hop)| hop.direction == direction && hop.place == place)
-                    .map(move |(index, _)| first_hop + index)
-            };
-            let main = (0..first_hop).filter(|&index| self.links[index].direction == direction);
-            let chain: Vec<usize> = hops(Place::Before).chain(main).chain(hops(Place::After)).collect();
-            for pair in chain.windows(2) {
-                self.links[pair[0]].next = Some(pair[1]);
-            }
-            if direction == Direction::Reverse && first_station < self.links.len() {
-                self.links[first_station..].iter_mut().for_each(|link| link.next = chain.first().copied());
-                return Some(first_station);
-            }
-            chain.first().copied()
-        })
+    /// The first link of a station.
+    fn first_station(&self) -> usize {
+        place(self.scenario, Which::Station)
     }
 
     fn flows(&mut self) -> Vec<Flow> {
@@ -287,10 +261,12 @@ impl Builder<'_> {
         });
         let device = self.device(group, place, options);
         let stream = |name: &str| self.stream(&format!("group.{}.{}.{name}", group.name, place.index));
-        let about = Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group) };
+        let about =
+            Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group, place.index) };
         let mut application = Application::new(&group.traffic, about, life, stream);
         application.belongs_to(|| format!("flow {} of {}", place.index, group.name));
         let mut application = Some(application);
+        let route = self.routes.number(self.scenario, group, group.route(place.index as usize));
         for _ in 0..group.traffic.connections() {
             let endpoints = self.endpoints(group, place.index, options);
             flows.push(Flow {
@@ -299,7 +275,8 @@ impl Builder<'_> {
                 lead: place.lead as u32,
                 direction: group.direction,
                 station: station(group, place.index) as u32,
-                entrances: self.entrances(group).map(|link| link.map(|link| link as u32).into()),
+                route,
+                entrances: self.routes.entrances(route),
                 lines: lines.map(|line| line as u32),
                 access: access.map(|line| line as u32).into(),
                 host: group.host.map(|host| {
@@ -327,30 +304,20 @@ impl Builder<'_> {
         }
     }
 
-    /// Where packets of a group enter the network.
-    fn entrances(&self, group: &Group) -> [Option<usize>; 2] {
-        let mut entrances = self.entrances;
-        if let Some(link) = group.enters {
-            entrances[group.direction as usize] = Some(place(self.scenario, link));
-        }
-        entrances
-    }
-
     /// The link past which datagrams of flow `index` of the group die, where they do not reach the receiver.
     fn dies_past(&self, group: &Group, index: u32) -> Option<usize> {
         let Traffic::Padding(padding) = &group.traffic else { return None };
         (padding.reach() == Reach::Bottleneck).then(|| match group.direction {
             Direction::Forward => BOTTLENECK,
             Direction::Reverse if group.stations.is_empty() => BOTTLENECK + 1,
-            Direction::Reverse => self.first_hop() + self.scenario.hops.len() + station(group, index),
+            Direction::Reverse => self.first_station() + station(group, index),
         })
     }
 
-    /// Constant delays of the links that answers to the group's packets cross.
-    fn links_delay(&self, group: &Group) -> Span {
-        let back = group.direction.opposite();
-        let links = named_links(self.scenario).into_iter().filter(|(_, direction, _)| *direction == back);
-        links.map(|(_, _, link)| link.latency()).fold(Span::ZERO, |sum, delay| sum + delay)
+    /// Constant delays of the links that answers to the packets of flow `index` of a group cross.
+    fn links_delay(&self, group: &Group, index: u32) -> Span {
+        let back = group.route(index as usize).back.iter();
+        back.map(|&link| spec(self.scenario, link).latency()).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
     /// The lines behind the last link, for a flow's packets that travel forward and in reverse.
@@ -362,7 +329,7 @@ impl Builder<'_> {
     }
 
     /// The lines that flows take after changes.
-    fn add_routes(&mut self) {
+    fn add_other_lines(&mut self) {
         let scenario = self.scenario;
         for change in scenario.changes.iter().flat_map(|change| &change.groups) {
             for &rtt in change.rtt.iter().flatten() {
@@ -370,7 +337,7 @@ impl Builder<'_> {
                 let (there, back) = halves(rtt);
                 for (way, delay) in [(group.direction, there), (group.direction.opposite(), back)] {
                     let line = self.shared_line(way, delay, end_of(group));
-                    self.routes.insert((way, delay, end_of(group)), line);
+                    self.other_lines.insert((way, delay, end_of(group)), line);
                 }
             }
         }
@@ -399,13 +366,13 @@ impl Builder<'_> {
         let of_links = self.links.iter().filter_map(|link| link.line);
         let of_flows =
             flows.iter().flat_map(|flow| flow.lines.into_iter().chain(flow.access.get())).map(|line| line as usize);
-        of_links.chain(of_flows).chain(self.routes.values().copied()).for_each(|line| used[line] = true);
+        of_links.chain(of_flows).chain(self.other_lines.values().copied()).for_each(|line| used[line] = true);
         let places: Vec<u32> =
             used.iter().scan(0, |left, &used| Some(std::mem::replace(left, *left + u32::from(used)))).collect();
         let mut is_used = used.into_iter();
         self.lines.retain(|_| is_used.next() == Some(true));
         self.links.iter_mut().filter_map(|link| link.line.as_mut()).for_each(|line| *line = places[*line] as usize);
-        self.routes.values_mut().for_each(|line| *line = places[*line] as usize);
+        self.other_lines.values_mut().for_each(|line| *line = places[*line] as usize);
         for flow in flows {
             flow.lines = flow.lines.map(|line| places[line as usize]);
             flow.access = flow.access.get().map(|line| places[line as usize]).into();

@@ -65,7 +65,7 @@ fn reroute(index: usize, group: &Group, rtt: &[Span], world: &mut World) {
         let (there, back) = halves(rtt[flow.index as usize]);
         flow.lines = [Direction::Forward, Direction::Reverse].map(|way| {
             let delay = if way == group.direction { there } else { back };
-            world.routes[&(way, delay, end_of(group))] as u32
+            world.other_lines[&(way, delay, end_of(group))] as u32
         });
     }
 }

@@ -37,6 +37,8 @@ pub struct Flow {
     pub direction: Direction,
     /// Its station on the medium, where there is one; the first for all others.
     pub station: u32,
+    /// The number of its route.
+    pub route: u32,
     /// The link at which packets that travel forward and in reverse enter the network, where there is one.
     pub entrances: [Optional; 2],
     /// The line behind the last link, for packets that travel forward and in reverse.

@@ -1,8 +1,10 @@
 //! A link with its queue.
 
+mod forks;
 mod shared;
 mod special;
 
+pub use forks::{Forks, Step};
 pub use shared::Shared;
 pub use special::Special;
 
@@ -44,12 +46,16 @@ impl Service {
 pub struct Link {
     /// Which way its packets travel.
     pub direction: Direction,
-    /// The next link of that direction.
-    pub next: Option<usize>,
+    /// The next link of that direction, where it is the same for all.
+    next: Option<usize>,
+    /// Where packets go behind it, where routes part or their packets travel different ways.
+    forks: Option<Box<Forks>>,
     /// The line for the link's own delay and jitter, where it has any.
     pub line: Option<usize>,
-    /// Whether it is the bottleneck or the reverse link, where flows are told how long their packets wait.
-    pub is_main: bool,
+    /// Whether all flows are told how long their data waits here.
+    is_main: bool,
+    /// Whether all packets go from here straight to their flow's own line.
+    is_last: bool,
     /// The instruments.
     pub meter: Meter,
     queue: Queue<Segment>,
@@ -120,8 +126,10 @@ impl Link {
         Link {
             direction,
             next: None,
+            forks: None,
             line: None,
             is_main: false,
+            is_last: false,
             meter: Meter::new(&queue.classes()),
             queue,
             service,
@@ -133,6 +141,27 @@ impl Link {
             begun: None,
             armed: Time::NEVER,
             shared: None,
+        }
+    }
+
+    /// Where packets go behind it, on these routes of which it is a part.
+    pub fn lay(&mut self, routes: &[(u32, Step)]) {
+        let Some(&(_, first)) = routes.first() else { return };
+        let forks = routes.iter().any(|&(_, step)| step != first).then(|| Box::new(Forks::new(routes)));
+        self.is_main = forks.is_none() && first.is_main;
+        self.is_last = forks.is_none() && first.next.is_none() && self.line.is_none();
+        (self.direction, self.next, self.forks) = (first.way, first.next.get().map(|next| next as usize), forks);
+    }
+
+    /// Where packets of flows with this route go behind it: the next link where there is one, and which way they travel.
+    #[inline]
+    pub fn behind(&self, route: u32) -> (Option<usize>, Direction) {
+        match &self.forks {
+            None => (self.next, self.direction),
+            Some(forks) => {
+                let step = forks.of(route);
+                (step.next.get().map(|next| next as usize), step.way)
+            }
         }
     }
 
@@ -235,6 +264,10 @@ impl Link {
         self.meter.departed(packet, sojourn);
         if self.is_main {
             note_sojourn(packet, sojourn, flows);
+        } else if let Some(forks) = &self.forks
+            && forks.of(flows[packet.flow as usize].route).is_main
+        {
+            note_sojourn(packet, sojourn, flows);
         }
         self.wire_bytes = match &mut self.special {
             None => packet.bytes,
@@ -281,9 +314,8 @@ impl Link {
     /// Whether nothing can happen to `packet`, which is on the wire, before it is on its flow's own line.
     #[inline]
     pub fn ends_way_of(&self, packet: &Packet) -> bool {
-        let is_last = self.line.is_none() && self.next.is_none();
         let arrives = self.special.as_ref().is_none_or(|special| !special.may_lose());
-        is_last && arrives && packet.body.kind != SegmentKind::Datagram
+        self.is_last && arrives && packet.body.kind != SegmentKind::Datagram
     }
 
     /// What is on the wire has been sent.
@@ -398,7 +430,7 @@ impl Link {
     }
 }
 
-/// A packet has left the queue of a main link.
+/// A packet has left the queue of its flow's main link.
 #[inline(always)]
 fn note_sojourn(packet: &Packet, sojourn: Span, flows: &mut [Flow]) {
     if is_data(&packet.body) {

@@ -20,12 +20,23 @@ pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link
     main.chain(reverse).chain(hops).chain(stations).collect()
 }
 
-/// The place of a link among those of a world.
+/// The place of a link among those of a world; the first of those of stations.
 pub fn place(scenario: &Scenario, which: Which) -> usize {
     match which {
         Which::Bottleneck => 0,
         Which::Reverse => 1,
         Which::Hop(index) => 1 + usize::from(scenario.reverse.is_some()) + index,
+        Which::Station => 1 + usize::from(scenario.reverse.is_some()) + scenario.hops.len(),
+    }
+}
+
+/// What a link is made of; those of stations are alike in all but their queues.
+pub fn spec(scenario: &Scenario, which: Which) -> &scenario::Link {
+    match which {
+        Which::Bottleneck => &scenario.bottleneck,
+        Which::Reverse => scenario.reverse.as_ref().expect("a route has the links that are there"),
+        Which::Hop(index) => &scenario.hops[index].link,
+        Which::Station => &scenario.stations[0].link,
     }
 }
 

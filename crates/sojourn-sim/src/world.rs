@@ -37,7 +37,7 @@ pub struct World {
     /// All delay lines.
     pub lines: Lines,
     /// Those that flows take after a change: by where packets travel, and how long.
-    pub routes: HashMap<(Direction, Span, LineEnd), usize>,
+    pub other_lines: HashMap<(Direction, Span, LineEnd), usize>,
     /// All connections of all flows.
     pub flows: Vec<Flow>,
     /// The instruments of each group.
@@ -262,10 +262,10 @@ impl World {
         if packet.body.kind == SegmentKind::Datagram && self.dies(index, packet) {
             return;
         }
-        let link = &self.links[index];
-        match link.next {
-            Some(next) => self.arrive(next, packet),
-            None => self.enter_line(self.flows[packet.flow as usize].line(link.direction), packet),
+        let flow = &self.flows[packet.flow as usize];
+        match self.links[index].behind(flow.route) {
+            (Some(next), _) => self.arrive(next, packet),
+            (None, way) => self.enter_line(flow.line(way), packet),
         }
     }
 
