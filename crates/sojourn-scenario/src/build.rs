@@ -2,15 +2,13 @@
 
 use crate::changes::{Resolved, ResolvedLink};
 use crate::declare::Table;
-use crate::derived::{
-    CHECKED, chain, connections_of, defaults, interval, last_unsaid_start, per_flow, rtts, traffic_in_bytes,
-};
+use crate::derived::{CHECKED, connections_of, defaults, last_unsaid_start, per_flow, rtts, traffic_in_bytes};
 use crate::fields::{Chosen, Fields, Item, as_span};
 use crate::group::{Group, GroupKeys, Moments};
 use crate::link::{Hop, LINK, Link, LinkKeys};
 use crate::stations::{in_air, names, nominal, nominal_of_all, of_group, rate_name};
 use crate::traffic::{Arrivals, Bulk, Call, Padding, Traffic, Transfers};
-use crate::{Change, LinkChange, Scenario, Station};
+use crate::{Change, LinkChange, Scenario, Station, routes};
 use sojourn_core::Span;
 
 /// The scenario that `fields` describe; `name` is its name where they give none.
@@ -86,7 +84,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         start: start.map_or_else(|| unsaid_start(fields, scenario, keys.flows), |start| moments(start, keys.flows)),
         stop: fields.item("stop").map(|stop| moments(stop, keys.flows)),
         connections_of: connections_of(fields, scenario),
-        routes: vec![chain(fields, scenario)],
+        routes: routes::of_group(fields, scenario).ok().expect(CHECKED),
         stations: of_group(fields, scenario),
         keys,
     }
@@ -127,7 +125,7 @@ fn traffic(group: &Fields, scenario: &Fields) -> Traffic {
         "transfers" => {
             let Arrivals { sizes, connections, .. } = table(fields);
             Traffic::Transfers(Transfers {
-                interval: interval(fields, group, scenario).expect(CHECKED),
+                interval: routes::interval(fields, group, scenario).expect(CHECKED),
                 sizes,
                 connections,
             })

@@ -1,13 +1,15 @@
 //! Changes while a run goes on, each as the complete links and controls that are in force from then on.
 
 use crate::check::{Checker, entry_origin, join, printable};
+use crate::declare::Table as _;
 use crate::diagnostic::{Fault, nearest};
 use crate::fields::{Fields, Item};
 use crate::form::{Form, Part, Section};
 use crate::format::SCENARIO;
 use crate::node::{Data, Node, Origin, Table};
 use crate::stations::has_air;
-use crate::{GroupChange, Which, derived, overrides, rules};
+use crate::types::Path;
+use crate::{GroupChange, GroupKeys, Which, derived, overrides, routes, rules};
 use sojourn_core::Span;
 
 /// Most changes of a scenario, those that happen again counted each time.
@@ -166,8 +168,22 @@ impl Present {
         let Element { index, path, keys, fields } = self.element(checker, part, "group", node, path)?;
         rules::retuned(&before, index, &fields, &path, checker.reporter);
         let control = fields.chosen("control").filter(|_| keys.contains(&"control"));
+        let routes = if keys.iter().any(|key| ["path", "back"].contains(key)) {
+            match routes::of_group(&fields, &self.fields) {
+                Ok(routes) => {
+                    Some((routes, GroupKeys::read(&fields).map(|keys| Path { path: keys.path, back: keys.back })?))
+                }
+                Err(wrong) => {
+                    rules::no_route(wrong, &fields, &path, checker.reporter);
+                    return None;
+                }
+            }
+        } else {
+            None
+        };
         Some(GroupChange {
             group: index,
+            routes,
             control: control.map(|control| control.params.clone()),
             rtt: keys.contains(&"rtt").then(|| derived::rtts(&fields)),
         })

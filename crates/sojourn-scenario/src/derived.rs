@@ -4,8 +4,8 @@ use crate::declare::Held;
 use crate::fields::{Fields, Item, as_span};
 use crate::form::{Form, Presence, Section};
 use crate::node::Origin;
-use crate::stations::{has_air, nominal_of_all};
-use crate::{Direction, Place, Route, Sizes, Which, source, value};
+use crate::stations::nominal_of_all;
+use crate::{Direction, Place, Sizes, source, value};
 use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
 
@@ -35,63 +35,9 @@ pub(crate) fn place(hop: &Fields) -> Place {
     Place::from_item(hop.item("at")).unwrap_or(Place::After)
 }
 
-/// The link at which the data of `group` enters the network, where it says one that is there.
-pub(crate) fn enters(group: &Fields, scenario: &Fields) -> Option<Which> {
-    let name = group.text("enters")?;
-    links(direction(group), scenario).find(|(known, _)| *known == name).map(|(_, which)| which)
-}
-
-/// The links that packets which travel in `direction` cross, by their names and in that order.
-pub(crate) fn links(direction: Direction, scenario: &Fields) -> impl Iterator<Item = (&str, Which)> {
-    let main = match direction {
-        Direction::Forward => ("bottleneck", Which::Bottleneck),
-        Direction::Reverse => ("reverse", Which::Reverse),
-    };
-    let at = move |wanted: Place| {
-        let hops = scenario.tables("hop").iter().enumerate();
-        let hops = hops.filter(move |(_, hop)| self::direction(hop) == direction && place(hop) == wanted);
-        hops.filter_map(|(index, hop)| Some((hop.text("name")?, Which::Hop(index))))
-    };
-    at(Place::Before).chain(std::iter::once(main)).chain(at(Place::After))
-}
-
-/// The route of the flows of `group` in a chain: all links of either direction, its data those from where it enters on.
-pub(crate) fn chain(group: &Fields, scenario: &Fields) -> Route {
-    let (direction, first) = (direction(group), enters(group, scenario));
-    let of = |direction| {
-        let stations = (direction == Direction::Reverse && has_air(scenario)).then_some(Which::Station);
-        let links = links(direction, scenario).map(|(_, which)| which);
-        stations.into_iter().chain(links.filter(|&which| which != Which::Reverse || scenario.slot("reverse").is_some()))
-    };
-    let there: Vec<_> = of(direction).skip_while(|&which| first.is_some_and(|first| first != which)).collect();
-    let main = there.iter().copied().find(|which| !matches!(which, Which::Hop(_)));
-    Route { there, back: of(direction.opposite()).collect(), main }
-}
-
-/// The links that the data of `group` crosses.
-pub(crate) fn crossed<'f>(group: &Fields, scenario: &'f Fields) -> impl Iterator<Item = &'f Fields> {
-    chain(group, scenario).there.into_iter().filter_map(|which| link(which, scenario))
-}
-
-/// The table of a link, where it has one of its own.
-pub(crate) fn link(which: Which, scenario: &Fields) -> Option<&Fields> {
-    match which {
-        Which::Bottleneck => scenario.table("bottleneck"),
-        Which::Reverse => scenario.table("reverse"),
-        Which::Hop(index) => scenario.tables("hop").get(index),
-        Which::Station => None,
-    }
-}
-
 /// Whether a link has a medium that stations share.
 pub(crate) fn is_shared(link: &Fields) -> bool {
     link.chosen("medium").is_some_and(|medium| crate::link::is_shared(&medium.params))
-}
-
-/// The rate, or mean rate, of the main link in the direction of the group's data.
-pub(crate) fn main_link(group: &Fields, scenario: &Fields) -> Option<Rate> {
-    let reverse = group.choice("direction") == Some("reverse") && !has_air(scenario);
-    mean_rate(scenario.table(if reverse { "reverse" } else { "bottleneck" })?, scenario)
 }
 
 /// The rate of a link, the mean rate of a recorded one, or what a shared one has at best.
@@ -160,15 +106,4 @@ pub(crate) fn sizes(group: &Fields) -> Option<Sizes> {
 /// The numbers of objects of the pages of `group`, where they are valid.
 pub(crate) fn counts(traffic: &Fields) -> Option<Sizes> {
     Sizes::from_item(traffic.item("objects"))
-}
-
-/// The mean time between the arrivals at a flow of the transfers `fields` of `group`, where it is valid.
-pub(crate) fn interval(fields: &Fields, group: &Fields, scenario: &Fields) -> Option<Span> {
-    if let Some(interval) = fields.span("interval") {
-        return Some(interval);
-    }
-    let bytes_per_second = fields.number("load")? * main_link(group, scenario)?.bytes_per_second();
-    let seconds = sizes(group)?.mean() * group.integer("flows")? as f64 / bytes_per_second;
-    // A load of nothing has no interval, but it was refused.
-    seconds.is_finite().then(|| Span::from_secs_f64(seconds))
 }

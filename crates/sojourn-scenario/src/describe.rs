@@ -78,6 +78,13 @@ fn change(change: &Change, hops: &[Hop], groups: &[Group]) -> Fields {
         if let Some(rtt) = &one.rtt {
             part.put("rtt", per_flow(rtt));
         }
+        if let Some((_, said)) = &one.routes {
+            for (key, links) in
+                [("path", &said.path), ("back", &said.back)].into_iter().filter(|(_, links)| !links.is_empty())
+            {
+                part.put(key, Item::List(links.iter().cloned().map(Item::Text).collect()));
+            }
+        }
         part
     };
     if !change.groups.is_empty() {

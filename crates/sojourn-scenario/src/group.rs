@@ -1,7 +1,7 @@
 //! Groups of flows.
 
 use crate::declare::{
-    Elsewhere, algorithm, dscp, elsewhere, integer, name, number, offset, rate, select, table, text, word,
+    Elsewhere, algorithm, dscp, elsewhere, integer, name, number, offset, rate, select, table, text, texts, word,
 };
 use crate::families::{CONTROLS, RECEIVER_CONTROLS, TRANSPORTS};
 use crate::form::{Form, Key, LONGEST, MAX_FLOWS, MOMENT, PATH_DELAY, Presence, Section, time};
@@ -75,6 +75,18 @@ table! {
         /// the link at which its data enters the network: the name of a hop of its direction, `bottleneck` or `reverse`;
         /// it crosses none of those before. Its acknowledgements cross all links of the way back
         enters: Option<String> = text().unless("the first link of its direction", "second"),
+        /// the node at which its data enters, where links form a network; `*` stands for the number of the flow, and deals nodes
+        /// that are numbered out in turn where there are more flows
+        from: Option<String> = text().unless("the links form a chain, or `path` says it", "core"),
+        /// the node that its data goes to
+        to: Option<String> = text().unless("the links form a chain, or `path` says it", "home-*"),
+        /// the links that its data crosses, by their names and in this order
+        path: Vec<String> = texts().absent("the fewest links; of several such ways the first in the file", "[\"first\", \"second\"]"),
+        /// the links by which its acknowledgements return
+        back: Vec<String> = texts().absent(
+            "the fewest links; where no link of the network leads back to any node they return without limit or loss",
+            "[\"third\"]",
+        ),
         /// the station that its flows go to or come from; a list, or a name of several, is dealt out to the flows
         station: Elsewhere = elsewhere(Form::OneOrMore(&Form::Text))
             .absent("there are no stations; required where there are some", "near"),

@@ -9,14 +9,16 @@ pub use headers::{EcnRemark, Remark};
 pub use jitter::{Jitter, Shape};
 
 use crate::access::{Medium, Noise, Protection};
-use crate::declare::{algorithm, held, inner, name, number, rate, select, span, table, trace, word};
+use crate::declare::{
+    Elsewhere, algorithm, elsewhere, held, inner, name, number, rate, select, span, table, text, trace, word,
+};
 use crate::families::{FRAMINGS, MEDIA, NOISES, PROTECTIONS, QUEUES};
-use crate::form::{PATH_DELAY, Section};
+use crate::form::{Form, MAX_LINKS, PATH_DELAY, Section};
 use crate::recording::Trace;
 use capacity::{POLICER, SHAPER};
 use headers::REMARK;
 use jitter::JITTER;
-use sojourn_core::registry::Params;
+use sojourn_core::registry::{Kind, Params};
 use sojourn_core::{Rate, Span, Time, choices};
 use sojourn_media::Setup;
 use sojourn_queue::LinkProperties;
@@ -83,6 +85,11 @@ table! {
         /// what is written into the headers of packets that arrive, before the queue sees them
         remark: Option<Remark> = inner(&REMARK)
             .unless("packets keep their code points", "{ dscp = \"default\", ecn = \"bleached\" }"),
+        /// the node at which the link begins, where links form a network: a name, with `*` for the number of the link where
+        /// `count` makes several
+        from: Option<String> = text().unless("the links form a chain", "gateway"),
+        /// the node at which it ends
+        to: Option<String> = text().unless("the links form a chain", "home-*"),
         /// the queue before the link: a discipline, or a table with `kind`, `preset` and parameters
         queue: Params = algorithm(&QUEUES).or("droptail", "{ kind = \"droptail\", limit = \"500 packets\" }"),
     }
@@ -194,14 +201,18 @@ impl Direction {
 }
 
 table! {
-    /// One more link beside the bottleneck or the return link, in the order of the file.
+    /// One more link beside the bottleneck or the return link, in the order of the file. Either all links form a chain, and it
+    /// says `at`, or they form a network, and all say `from` and `to`.
     pub struct HopKeys = HOP, "hop", base &LINK => {
         /// what the link is called in records and overrides
         name: String = name(&["bottleneck", "reverse"]).required("gateway"),
         /// whether packets cross it before or after the bottleneck (or the return link)
-        place as "at": Place = word().required("before"),
-        /// which way its packets travel: with the bottleneck, or with the return link
+        place as "at": Option<Place> = word().unless("the links form a network; required in a chain", "before"),
+        /// which way its packets travel: with the bottleneck, or with the return link; in a network only figures go by it
         direction: Direction = word().or("forward", "reverse"),
+        /// how many such links there are: their names end in `-0`, `-1` and so on, and a value that is a list is dealt out to
+        /// them in turn
+        count: Elsewhere = elsewhere(Form::Value(Kind::Integer { min: 1, max: MAX_LINKS })).absent("one", "500"),
     }
 }
 
@@ -224,7 +235,7 @@ impl Deref for Hop {
 }
 
 /// A link of a scenario.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Which {
     /// The bottleneck.
     Bottleneck,

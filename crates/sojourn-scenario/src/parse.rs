@@ -7,7 +7,7 @@ use crate::format::{MAX_FLOWS_IN_ALL, SCENARIO};
 use crate::node::{Data, Node, Origin, Table};
 use crate::trace::{Base, regular_size};
 use crate::traffic::default_connections;
-use crate::{Scenario, access, build, changes, describe, overrides, quantity, rules, source, value, write};
+use crate::{Scenario, access, build, changes, describe, overrides, quantity, repeated, rules, source, value, write};
 use sojourn_core::Span;
 use sojourn_core::registry::{FlowGroup, Kind, Value};
 use sojourn_queue::Dscp;
@@ -101,6 +101,7 @@ fn parse(
     }
     let has_links = access::expand(&mut root, &mut reporter);
     overrides::apply(&mut root, overrides, |text| !of_access(text), &mut reporter);
+    repeated::expand(&mut root, &mut reporter);
     let groups = flow_groups(&root);
     let fields = Checker { reporter: &mut reporter, base, groups: &groups }.section(&SCENARIO, &root, "");
     // What is said beside links that are not there only leads to more messages.

@@ -71,6 +71,16 @@ struct Writer<'a> {
     shared: Option<Shared>,
 }
 
+/// Whether only links that form a network, and groups that cross one, have the key: a random scenario is a chain.
+fn of_network(section: &Section, key: &Key) -> bool {
+    let words: &[&str] = match section.name {
+        "group" => &["from", "to", "path", "back"],
+        "bottleneck" | "reverse" | "hop" => &["from", "to", "count"],
+        _ => &[],
+    };
+    words.contains(&key.name)
+}
+
 /// What a station is called.
 const STATION: &str = "station";
 
@@ -86,9 +96,11 @@ impl Writer<'_> {
         let exclusive = section.exclusive();
         let one = (!exclusive.is_empty()).then(|| exclusive[self.below(exclusive.len())]);
         let mut entries = Entries::new();
-        for key in section.keys() {
+        for key in section.keys().filter(|key| !of_network(section, key)) {
             let wanted = match (one, &key.presence) {
                 (Some(one), _) if exclusive.contains(&key.name) => key.name == one,
+                // A chain says it.
+                _ if key.name == "at" => true,
                 (_, Presence::Required | Presence::RequiredWithout(_) | Presence::RequiredUnless { .. }) => true,
                 (_, Presence::Default(_) | Presence::Optional(_) | Presence::OptionalBeside { .. }) => {
                     self.random.chance(0.4)
@@ -193,7 +205,11 @@ impl Writer<'_> {
         let exclusive = part.of.exclusive();
         let one = (!exclusive.is_empty()).then(|| exclusive[self.below(exclusive.len())]);
         let mut entries = Entries::new();
-        for key in part.all_keys().filter(|key| !exclusive.contains(&key.name) || Some(key.name) == one) {
+        for key in part
+            .all_keys()
+            .filter(|key| !of_network(part.of, key))
+            .filter(|key| !exclusive.contains(&key.name) || Some(key.name) == one)
+        {
             if key.name == "name" || self.random.chance(0.25) {
                 entries.push((key.name, self.value(key)));
             }

@@ -6,6 +6,7 @@ mod groups;
 mod links;
 mod media;
 mod memory;
+mod network;
 mod phases;
 mod report;
 mod size;
@@ -15,9 +16,7 @@ mod ways;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
 use crate::format::MAX_FLOWS_IN_ALL;
-
-/// Most links beside the bottleneck and the return link.
-const MAX_HOPS: usize = 64;
+use crate::routes::Wrong;
 
 /// Checks everything that concerns more than one key.
 pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
@@ -27,6 +26,7 @@ pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     traffic::check(scenario, reporter);
     media::check(scenario, reporter);
     links::check(scenario, reporter);
+    network::check(scenario, reporter);
     memory::check(scenario, reporter);
     phases::check(scenario, reporter);
     size::check(scenario, reporter);
@@ -42,6 +42,11 @@ pub(crate) fn changed(link: &Fields, path: &str, scenario: &Fields, reporter: &m
 /// Checks the group at `path` that a change has made of number `index` of the groups `before`.
 pub(crate) fn retuned(before: &[Fields], index: usize, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     groups::retuned(before, index, group, path, reporter);
+}
+
+/// Reports that the group at `path` has no route.
+pub(crate) fn no_route(wrong: Wrong, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    network::report(wrong, group, path, reporter);
 }
 
 fn times(scenario: &Fields, reporter: &mut Reporter<'_>) {
@@ -67,10 +72,5 @@ fn counts(scenario: &Fields, reporter: &mut Reporter<'_>) {
     if flows > MAX_FLOWS_IN_ALL {
         let found = Fault::new(format!("{flows} flows in all groups together, counting each connection"));
         reporter.error(scenario.origin_of("group"), "group", found, format!("at most {MAX_FLOWS_IN_ALL} flows"));
-    }
-    let hops = scenario.tables("hop").len();
-    if hops > MAX_HOPS {
-        let found = Fault::new(format!("{hops} hops"));
-        reporter.error(scenario.origin_of("hop"), "hop", found, format!("at most {MAX_HOPS}"));
     }
 }

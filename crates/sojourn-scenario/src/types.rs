@@ -2,7 +2,7 @@
 
 use crate::format::ScenarioKeys;
 use crate::group::Group;
-use crate::link::{Hop, Link, Which, is_shared};
+use crate::link::{Hop, Link, Route, Which, is_shared};
 use crate::phase::Phase;
 use crate::recording::Trace;
 use sojourn_core::Span;
@@ -48,6 +48,16 @@ pub struct Change {
     pub groups: Vec<GroupChange>,
 }
 
+/// The links that a group names, one by one, where it does.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Path {
+    /// Of its data.
+    pub path: Vec<String>,
+    /// Of its acknowledgements.
+    pub back: Vec<String>,
+}
+
 /// A group that changes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -58,6 +68,9 @@ pub struct GroupChange {
     pub control: Option<Params>,
     /// The base round-trip time of each of its flows from then on, where the change names it.
     pub rtt: Option<Vec<Span>>,
+    /// The routes of its flows from then on, as those of [`Group`] are, and what the group says of them, where the change
+    /// names any.
+    pub routes: Option<(Vec<Route>, Path)>,
 }
 
 /// A link that changes.

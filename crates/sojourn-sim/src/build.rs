@@ -20,7 +20,7 @@ use crate::series::Recorder;
 use crate::times::Times;
 use crate::tokens::Tokens;
 use crate::wanted::Wanted;
-use crate::world::{GroupMeter, World};
+use crate::world::{GroupMeter, Reroutes, World};
 use routes::Routes;
 use sojourn_congestion::{Control, EcnUse};
 use sojourn_core::{Serializer, Span, Stream, Time};
@@ -84,6 +84,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     let mut flows = builder.flows();
     crate::world::duplex::join_all(scenario, &mut flows);
     builder.add_other_lines();
+    let reroutes = builder.reroutes(&flows);
     builder.drop_unused_lines(&mut flows);
     let first_station = builder.first_station();
     let devices = std::mem::take(&mut builder.devices);
@@ -124,6 +125,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         links,
         lines: Lines::new(lines),
         other_lines,
+        reroutes,
         flows,
         groups,
         devices,
@@ -266,7 +268,7 @@ impl Builder<'_> {
         let mut application = Application::new(&group.traffic, about, life, stream);
         application.belongs_to(|| format!("flow {} of {}", place.index, group.name));
         let mut application = Some(application);
-        let route = self.routes.number(self.scenario, group, group.route(place.index as usize));
+        let route = self.routes.number(self.scenario, group, group.route(place.index as usize), None);
         for _ in 0..group.traffic.connections() {
             let endpoints = self.endpoints(group, place.index, options);
             flows.push(Flow {
@@ -307,11 +309,8 @@ impl Builder<'_> {
     /// The link past which datagrams of flow `index` of the group die, where they do not reach the receiver.
     fn dies_past(&self, group: &Group, index: u32) -> Option<usize> {
         let Traffic::Padding(padding) = &group.traffic else { return None };
-        (padding.reach() == Reach::Bottleneck).then(|| match group.direction {
-            Direction::Forward => BOTTLENECK,
-            Direction::Reverse if group.stations.is_empty() => BOTTLENECK + 1,
-            Direction::Reverse => self.first_station() + station(group, index),
-        })
+        let main = group.route(index as usize).main.filter(|_| padding.reach() == Reach::Bottleneck)?;
+        Some(place(self.scenario, main) + if main == Which::Station { station(group, index) } else { 0 })
     }
 
     /// Constant delays of the links that answers to the packets of flow `index` of a group cross.
@@ -341,6 +340,25 @@ impl Builder<'_> {
                 }
             }
         }
+    }
+
+    /// The routes that connections take after changes: for each change that makes any, the number of each and where packets enter.
+    fn reroutes(&mut self, flows: &[Flow]) -> Reroutes {
+        let scenario = self.scenario;
+        let mut present: Vec<u32> = flows.iter().map(|flow| flow.route).collect();
+        let mut reroutes = Reroutes::new();
+        for (index, change) in scenario.changes.iter().enumerate() {
+            for (group, changed) in change.groups.iter().filter_map(|one| Some((one.group, &one.routes.as_ref()?.0))) {
+                for (number, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.group as usize == group) {
+                    let route = &changed[flow.index as usize % changed.len()];
+                    let before = Some(present[number]);
+                    present[number] = self.routes.number(scenario, &scenario.groups[group], route, before);
+                    let entrances = self.routes.entrances(present[number]);
+                    reroutes.entry(index).or_default().push((number, present[number], entrances));
+                }
+            }
+        }
+        reroutes
     }
 
     fn shared_line(&mut self, direction: Direction, delay: Span, end: LineEnd) -> usize {

@@ -1,7 +1,7 @@
 //! What changes while a run goes on.
 
 use crate::flow::Endpoints;
-use crate::network::{changes_capacity, changes_line, end_of, halves, named_links, place, queue, service};
+use crate::network::{changes_capacity, changes_line, end_of, halves, nth, place, queue, service};
 use crate::tokens::Tokens;
 use crate::world::World;
 use sojourn_core::registry::Params;
@@ -17,7 +17,7 @@ pub fn time_of(scenario: &Scenario, index: usize) -> Time {
 pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
     for link in &scenario.changes[index].links {
         let place = place(scenario, link.which);
-        let (name, ..) = named_links(scenario)[place];
+        let (name, _) = nth(scenario, place);
         let random = |of: &str| Stream::new(seed, &format!("change.{index}.link.{name}.{of}"));
         if changes_capacity(link) {
             world.links[place].change_service(service(&link.link.capacity(), world.now));
@@ -48,6 +48,10 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
             world.links[place].change_queue(fresh, &mut world.flows, world.now);
             world.after_change(place);
         }
+    }
+    for &(flow, route, entrances) in world.reroutes.get(&index).into_iter().flatten() {
+        let flow = &mut world.flows[flow];
+        (flow.route, flow.entrances) = (route, entrances);
     }
     for change in &scenario.changes[index].groups {
         if let Some(control) = &change.control {

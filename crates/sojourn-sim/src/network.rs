@@ -20,6 +20,21 @@ pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link
     main.chain(reverse).chain(hops).chain(stations).collect()
 }
 
+/// The link in this place among those of a world.
+pub fn nth(scenario: &Scenario, place: usize) -> (&str, &scenario::Link) {
+    let hop = place.checked_sub(1 + usize::from(scenario.reverse.is_some()));
+    let station = hop.and_then(|hop| hop.checked_sub(scenario.hops.len()));
+    match (place, &scenario.reverse, hop, station) {
+        (BOTTLENECK, ..) => ("bottleneck", &scenario.bottleneck),
+        (_, Some(reverse), None, _) => ("reverse", reverse),
+        (.., Some(station)) => (&scenario.stations[station].name, &scenario.stations[station].link),
+        (_, _, hop, None) => {
+            let hop = &scenario.hops[hop.expect("one of the links")];
+            (&hop.name, &hop.link)
+        }
+    }
+}
+
 /// The place of a link among those of a world; the first of those of stations.
 pub fn place(scenario: &Scenario, which: Which) -> usize {
     match which {

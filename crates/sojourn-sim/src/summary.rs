@@ -3,7 +3,7 @@
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, Flow, by_flow};
 use crate::meter::{Reading, utilization};
-use crate::network::{BOTTLENECK, changes_capacity, named_links, of_link};
+use crate::network::{BOTTLENECK, changes_capacity, named_links, nth, of_link};
 use crate::opportunities::Opportunities;
 use crate::phases::{Counted, Instruments};
 use crate::record::TrainRecord;
@@ -148,7 +148,7 @@ fn stations(
 /// Bytes that the link `index` of a scenario, in the order of [`named_links`], can send from `from` to `to` at the rates that
 /// are in force then.
 pub fn capacity_bytes(scenario: &Scenario, index: usize, from: Time, to: Time) -> f64 {
-    let (_, _, base) = named_links(scenario)[index];
+    let (_, base) = nth(scenario, index);
     let mut begun = (Time::ZERO, base.capacity());
     let mut bytes = 0.0;
     for (change, link) in of_link(scenario, index).filter(|(_, link)| changes_capacity(link)) {

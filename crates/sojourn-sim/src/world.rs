@@ -20,10 +20,13 @@ use crate::line::{LineEnd, Lines};
 use crate::link::Link;
 use crate::phases::Phases;
 use crate::series::Recorder;
-use sojourn_core::{Span, Time};
+use sojourn_core::{Optional, Span, Time};
 use sojourn_scenario::Direction;
 use sojourn_transport::SegmentKind;
 use std::collections::HashMap;
+
+/// For changes that make routes, by their index: the connection, the number of its route, and where packets of either way enter.
+pub type Reroutes = HashMap<usize, Vec<(usize, u32, [Optional; 2])>>;
 
 /// Everything that exists in a run.
 #[derive(Debug)]
@@ -38,6 +41,8 @@ pub struct World {
     pub lines: Lines,
     /// Those that flows take after a change: by where packets travel, and how long.
     pub other_lines: HashMap<(Direction, Span, LineEnd), usize>,
+    /// The routes that flows take after a change, by its index.
+    pub reroutes: Reroutes,
     /// All connections of all flows.
     pub flows: Vec<Flow>,
     /// The instruments of each group.

@@ -12,7 +12,7 @@ const OF_LINK: &[&str] = &["rate", "trace", "delay", "jitter", "loss", "policer"
 static OF_BOTTLENECK: Part = Part { of: &BOTTLENECK, keys: OF_LINK, listed: false };
 static OF_REVERSE: Part = Part { of: &REVERSE, keys: OF_LINK, listed: false };
 static OF_HOP: Part = Part { of: &HOP, keys: OF_LINK, listed: true };
-static OF_GROUP: Part = Part { of: &GROUP, keys: &["control", "rtt"], listed: true };
+static OF_GROUP: Part = Part { of: &GROUP, keys: &["control", "rtt", "path", "back"], listed: true };
 
 pub(super) static CHANGE: Section = Section {
     name: "change",

@@ -1,12 +1,13 @@
 //! Rules of groups.
 
 use super::report::{element_path, parameter_error, unwise};
-use super::{access, ways};
+use super::{network, ways};
 use crate::Direction;
 use crate::check::join;
 use crate::derived;
 use crate::diagnostic::{Fault, Reporter, nearest};
 use crate::fields::{Fields, Item, as_span};
+use crate::routes;
 use crate::stations::has_air;
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::Stream;
@@ -62,7 +63,7 @@ fn ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_
 fn may_be_marked(scenario: &Fields, group: &Fields) -> bool {
     let is_upload = derived::direction(group) == Direction::Reverse;
     let stations = scenario.tables("station").iter().filter(|_| is_upload);
-    let links = derived::crossed(group, scenario).chain(stations);
+    let links = routes::crossed(group, scenario).chain(stations);
     let mut queues = links.filter_map(|link| link.chosen("queue"));
     queues.any(|queue| Queue::<()>::marks(&queue.params))
 }
@@ -147,7 +148,8 @@ fn times(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<
 fn direction(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     // What a program gets may come without a limit, as acknowledgements do.
     let is_program = group.table("traffic").is_some_and(|traffic| traffic.section.name == "program");
-    let is_limited = scenario.slot("reverse").is_some() || has_air(scenario) || is_program;
+    let is_limited =
+        scenario.slot("reverse").is_some() || has_air(scenario) || is_program || routes::is_network(scenario);
     if group.choice("direction") == Some("reverse") && !is_limited {
         let found = Fault::new("\"reverse\" without a section [reverse]");
         let allowed = "forward, or reverse with a [reverse] link that limits it";
@@ -157,7 +159,7 @@ fn direction(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Repor
 
 /// Data enters at a link that it can cross.
 fn entrance(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let Some(name) = group.text("enters") else { return };
+    let Some(name) = group.text("enters").filter(|_| !routes::is_network(scenario)) else { return };
     let mut error = |found, allowed| {
         reporter.error(group.origin_of("enters"), &join(path, "enters"), found, allowed);
     };
@@ -165,8 +167,8 @@ fn entrance(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Report
         let found = Fault::new("an entrance beside a medium that stations share".to_owned());
         return error(found, "no enters: data enters at the medium".to_owned());
     }
-    if derived::enters(group, scenario).is_none() {
-        let names: Vec<_> = derived::links(derived::direction(group), scenario).map(|(name, _)| name).collect();
+    if routes::enters(group, scenario).is_none() {
+        let names: Vec<_> = routes::links(derived::direction(group), scenario).map(|(name, _)| name).collect();
         let meant = nearest(name, names.iter().copied()).map(str::to_owned);
         error(Fault::near(format!("{name:?}, which is no link of its direction"), meant), names.join(", "));
     }
@@ -179,11 +181,9 @@ fn path_delay(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Repo
         Some(Item::Values(values)) => values.iter().any(|&value| as_span(value).is_zero()),
         _ => false,
     };
-    let links = ["bottleneck", "reverse"].into_iter().filter_map(|key| scenario.table(key));
-    let delayed = links.map(access::latency).any(|delay| !delay.is_zero());
-    if zero && !delayed {
+    if zero && !network::takes_time(group, scenario) {
         let found = Fault::new("\"0 s\" with links of no delay");
-        let allowed = "a time above 0, or a bottleneck or return link with a delay";
+        let allowed = "a time above 0, or a link on its way with a delay";
         reporter.error(group.origin_of("rtt"), &join(path, "rtt"), found, allowed);
     }
 }

@@ -9,6 +9,7 @@ use crate::derived::mean_rate;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, ChosenClass, Fields};
 use crate::node::Origin;
+use crate::routes::is_network;
 use crate::stations::{has_air, nominal};
 use crate::value::FASTEST;
 use sojourn_core::{Span, Stream, Time};
@@ -30,7 +31,8 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     for (index, hop) in scenario.tables("hop").iter().enumerate() {
         let path = element_path("hop", index, hop);
         link(hop, &path, scenario, packet_bytes, reporter);
-        if hop.choice("direction") == Some("reverse") && scenario.slot("reverse").is_none() && !has_air(scenario) {
+        let has_reverse = scenario.slot("reverse").is_some() || has_air(scenario) || is_network(scenario);
+        if hop.choice("direction") == Some("reverse") && !has_reverse {
             let found = Fault::new("\"reverse\" without a section [reverse]");
             let allowed = "forward, or reverse with a [reverse] link that it lies beside";
             reporter.error(hop.origin_of("direction"), &join(&path, "direction"), found, allowed);

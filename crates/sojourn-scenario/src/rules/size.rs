@@ -3,9 +3,10 @@
 use super::report::element_path;
 use super::traffic::{is_unresponsive, steady};
 use crate::check::join;
-use crate::derived::{counts, main_link, mean_rate, sizes};
+use crate::derived::{counts, mean_rate, sizes};
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item, as_rate};
+use crate::routes::main_link;
 use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
 

@@ -3,9 +3,10 @@
 use super::report::element_path;
 use crate::check::join;
 use crate::declare::Table;
-use crate::derived::{counts, interval, main_link, sizes};
+use crate::derived::{counts, sizes};
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item};
+use crate::routes::{interval, main_link};
 use crate::traffic::{Call, INTERVAL, Train, UNRESPONSIVE};
 use crate::{Sizes, Voip};
 use sojourn_core::Span;

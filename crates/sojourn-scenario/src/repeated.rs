@@ -1,0 +1,54 @@
+//! Tables that stand for several links.
+
+use crate::diagnostic::{Fault, Reporter};
+use crate::form::MAX_LINKS;
+use crate::node::{Data, Node, Table};
+use crate::routes::NUMBER;
+
+/// Writes each `[[hop]]` with a `count` as so many links. What is wrong with a count is found where the table is checked.
+pub(crate) fn expand(root: &mut Node, reporter: &mut Reporter<'_>) {
+    let Data::Table(root) = &mut root.data else { return };
+    let Some(Node { data: Data::List(hops), .. }) = root.get_mut("hop") else { return };
+    let links: u64 = hops.iter().map(|hop| count(hop).unwrap_or(1)).fold(0, u64::saturating_add);
+    if links > MAX_LINKS {
+        let origin = hops.iter().find(|hop| count(hop).is_some()).map_or(hops[0].origin, |hop| hop.origin);
+        let found =
+            Fault::new(format!("{links} links, whose instruments would take {:.0} GB", links as f64 * 40e3 / 1e9));
+        reporter.error(origin, "hop", found, format!("at most {MAX_LINKS} links"));
+        return;
+    }
+    *hops = std::mem::take(hops).into_iter().flat_map(copies).collect();
+}
+
+/// How many links the table stands for, where it says so in a way that may be.
+fn count(hop: &Node) -> Option<u64> {
+    match hop.as_table()?.get("count")?.data {
+        Data::Integer(count) => u64::try_from(count).ok().filter(|&count| count > 0),
+        _ => None,
+    }
+}
+
+fn copies(hop: Node) -> Vec<Node> {
+    let Some((count, table)) = count(&hop).zip(hop.as_table()) else { return vec![hop] };
+    (0..count).map(|number| Node::new(Data::Table(copy(table, number)), hop.origin)).collect()
+}
+
+/// The link `number` of those that `table` stands for.
+fn copy(table: &Table, number: u64) -> Table {
+    let mut table = table.clone();
+    table.remove("count");
+    for entry in &mut table.entries {
+        if let Data::List(values) = &entry.value.data
+            && !values.is_empty()
+        {
+            entry.value = values[number as usize % values.len()].clone();
+        }
+        let text = match (entry.key.as_str(), entry.value.as_text()) {
+            ("name", Some(text)) => format!("{text}-{number}"),
+            ("from" | "to", Some(text)) => text.replace(NUMBER, &number.to_string()),
+            _ => continue,
+        };
+        entry.value.data = Data::Text(text);
+    }
+    table
+}

@@ -1,0 +1,383 @@
+//! The links that packets cross: all of a chain, or those of the shortest way through a network.
+//!
+//! Links form a network where they say between which nodes they lie. A flow takes the fewest links from one node to another,
+//! and of several such ways the one whose links stand first in the file.
+
+#[cfg(test)]
+mod tests;
+
+use crate::derived::{direction, mean_rate, place, sizes};
+use crate::diagnostic::{Fault, nearest};
+use crate::fields::{Fields, Item};
+use crate::stations::has_air;
+use crate::{Direction, Place, Route, Which};
+use sojourn_core::{Rate, Span};
+use std::collections::{HashMap, VecDeque};
+
+/// Stands in names of nodes and links for the number of the flow, or of the link where a table is for several.
+pub(crate) const NUMBER: char = '*';
+/// Names that a message shows of many.
+const SHOWN: usize = 12;
+
+/// Why a group has no route: the key, what was found and what is allowed.
+pub(crate) type Wrong = (&'static str, Fault, String);
+
+/// The links of a scenario that have a table of their own, with their names, in the order of its record.
+pub(crate) fn named(scenario: &Fields) -> impl Iterator<Item = (&str, Which, &Fields)> {
+    let mains = [("bottleneck", Which::Bottleneck), ("reverse", Which::Reverse)];
+    let mains = mains.into_iter().filter_map(|(key, which)| Some((key, which, scenario.table(key)?)));
+    let hops = scenario.tables("hop").iter().enumerate();
+    mains.chain(hops.map(|(index, hop)| (hop.text("name").unwrap_or_default(), Which::Hop(index), hop)))
+}
+
+/// Whether links say between which nodes they lie.
+pub(crate) fn is_network(scenario: &Fields) -> bool {
+    named(scenario).any(|(.., link)| link.slot("from").is_some() || link.slot("to").is_some())
+}
+
+/// The table of a link, where it has one of its own.
+pub(crate) fn link(which: Which, scenario: &Fields) -> Option<&Fields> {
+    match which {
+        Which::Bottleneck => scenario.table("bottleneck"),
+        Which::Reverse => scenario.table("reverse"),
+        Which::Hop(index) => scenario.tables("hop").get(index),
+        Which::Station => None,
+    }
+}
+
+/// The routes of the flows of `group`: one for all of them, or one for each.
+pub(crate) fn of_group(group: &Fields, scenario: &Fields) -> Result<Vec<Route>, Wrong> {
+    if is_network(scenario) { Network::of(scenario).routes(group) } else { Ok(vec![chain(group, scenario)]) }
+}
+
+/// The link at which the data of `group` enters a chain, where it says one that is there.
+pub(crate) fn enters(group: &Fields, scenario: &Fields) -> Option<Which> {
+    let name = group.text("enters")?;
+    links(direction(group), scenario).find(|(known, _)| *known == name).map(|(_, which)| which)
+}
+
+/// The links of a chain that packets which travel in `direction` cross, by their names and in that order.
+pub(crate) fn links(direction: Direction, scenario: &Fields) -> impl Iterator<Item = (&str, Which)> {
+    let main = match direction {
+        Direction::Forward => ("bottleneck", Which::Bottleneck),
+        Direction::Reverse => ("reverse", Which::Reverse),
+    };
+    let at = move |wanted: Place| {
+        let hops = scenario.tables("hop").iter().enumerate();
+        let hops = hops.filter(move |(_, hop)| self::direction(hop) == direction && place(hop) == wanted);
+        hops.filter_map(|(index, hop)| Some((hop.text("name")?, Which::Hop(index))))
+    };
+    at(Place::Before).chain(std::iter::once(main)).chain(at(Place::After))
+}
+
+/// The route of the flows of `group` in a chain: all links of either direction, its data those from where it enters on.
+fn chain(group: &Fields, scenario: &Fields) -> Route {
+    let (direction, first) = (direction(group), enters(group, scenario));
+    let of = |direction| {
+        let stations = (direction == Direction::Reverse && has_air(scenario)).then_some(Which::Station);
+        let links = links(direction, scenario).map(|(_, which)| which);
+        stations.into_iter().chain(links.filter(|&which| which != Which::Reverse || scenario.slot("reverse").is_some()))
+    };
+    let there: Vec<_> = of(direction).skip_while(|&which| first.is_some_and(|first| first != which)).collect();
+    let main = there.iter().copied().find(|which| !matches!(which, Which::Hop(_)));
+    Route { there, back: of(direction.opposite()).collect(), main }
+}
+
+/// The links that the data of any flow of `group` crosses, where it has a route.
+pub(crate) fn crossed<'f>(group: &Fields, scenario: &'f Fields) -> impl Iterator<Item = &'f Fields> {
+    let routes = of_group(group, scenario).unwrap_or_default();
+    let mut links: Vec<Which> = routes.into_iter().flat_map(|route| route.there).collect();
+    links.sort_unstable();
+    links.dedup();
+    links.into_iter().filter_map(|which| link(which, scenario))
+}
+
+/// The rate, or mean rate, of the main link of the group's data.
+pub(crate) fn main_link(group: &Fields, scenario: &Fields) -> Option<Rate> {
+    let main = if is_network(scenario) {
+        link(of_group(group, scenario).ok()?.first()?.main?, scenario)
+    } else {
+        let is_upload = direction(group) == Direction::Reverse && !has_air(scenario);
+        scenario.table(if is_upload { "reverse" } else { "bottleneck" })
+    };
+    mean_rate(main?, scenario)
+}
+
+/// The mean time between the arrivals at a flow of the transfers `fields` of `group`, where it is valid.
+pub(crate) fn interval(fields: &Fields, group: &Fields, scenario: &Fields) -> Option<Span> {
+    if let Some(interval) = fields.span("interval") {
+        return Some(interval);
+    }
+    let bytes_per_second = fields.number("load")? * main_link(group, scenario)?.bytes_per_second();
+    let seconds = sizes(group)?.mean() * group.integer("flows")? as f64 / bytes_per_second;
+    // A load of nothing has no interval, but it was refused.
+    seconds.is_finite().then(|| Span::from_secs_f64(seconds))
+}
+
+/// The names in `names`, of which there may be many, for a message.
+pub(crate) fn shown<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+    let names: Vec<_> = names.into_iter().collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let first = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{first} and {more} more") } else { first }
+}
+
+/// A link between two nodes.
+#[derive(Debug)]
+struct Edge<'f> {
+    name: &'f str,
+    which: Which,
+    from: usize,
+    to: usize,
+}
+
+/// The nodes and links of a scenario.
+#[derive(Debug)]
+pub(crate) struct Network<'f> {
+    scenario: &'f Fields,
+    nodes: Vec<&'f str>,
+    numbers: HashMap<&'f str, usize>,
+    edges: Vec<Edge<'f>>,
+    by_name: HashMap<&'f str, usize>,
+    /// The edges that leave each node, in the order of the file.
+    leaving: Vec<Vec<usize>>,
+    /// Whether no way leads back to any node.
+    is_one_way: bool,
+}
+
+/// The edges by which all nodes are reached from one, each by the last one of its way.
+type Tree = Vec<Option<usize>>;
+
+impl<'f> Network<'f> {
+    /// Of the links that say both nodes.
+    pub fn of(scenario: &'f Fields) -> Network<'f> {
+        let mut network = Network {
+            scenario,
+            nodes: Vec::new(),
+            numbers: HashMap::new(),
+            edges: Vec::new(),
+            by_name: HashMap::new(),
+            leaving: Vec::new(),
+            is_one_way: false,
+        };
+        for (name, which, link) in named(scenario) {
+            let Some((from, to)) = link.text("from").zip(link.text("to")) else { continue };
+            let (from, to) = (network.node(from), network.node(to));
+            network.leaving[from].push(network.edges.len());
+            network.by_name.insert(name, network.edges.len());
+            network.edges.push(Edge { name, which, from, to });
+        }
+        network.is_one_way = network.has_no_cycle();
+        network
+    }
+
+    fn node(&mut self, name: &'f str) -> usize {
+        *self.numbers.entry(name).or_insert_with(|| {
+            self.nodes.push(name);
+            self.leaving.push(Vec::new());
+            self.nodes.len() - 1
+        })
+    }
+
+    /// Whether the nodes can be put in an order in which all links lead on (Kahn's algorithm).
+    fn has_no_cycle(&self) -> bool {
+        let mut coming = vec![0; self.nodes.len()];
+        self.edges.iter().for_each(|edge| coming[edge.to] += 1);
+        let mut ready: Vec<_> = (0..self.nodes.len()).filter(|&node| coming[node] == 0).collect();
+        let mut passed = 0;
+        while let Some(node) = ready.pop() {
+            passed += 1;
+            for &edge in &self.leaving[node] {
+                let to = self.edges[edge].to;
+                coming[to] -= 1;
+                if coming[to] == 0 {
+                    ready.push(to);
+                }
+            }
+        }
+        passed == self.nodes.len()
+    }
+
+    /// The routes of the flows of `group`: one for all of them, or one for each.
+    pub fn routes(&self, group: &Fields) -> Result<Vec<Route>, Wrong> {
+        let texts = |key| texts(group, key);
+        let is_numbered = ["from", "to", "path", "back"].iter().any(|key| texts(key).any(|text| text.contains(NUMBER)));
+        let flows = if is_numbered { group.integer("flows").unwrap_or(1) } else { 1 };
+        let mut known: HashMap<[usize; 2], [Vec<usize>; 2]> = HashMap::new();
+        let mut trees = HashMap::new();
+        (0..flows)
+            .map(|flow| {
+                let given = [self.path(group, "path", flow)?, self.path(group, "back", flow)?];
+                let ends = self.ends(group, flow, &given)?;
+                if given.iter().all(Option::is_none)
+                    && let Some([there, back]) = known.get(&ends)
+                {
+                    return Ok(self.route(there, back));
+                }
+                let is_given = given.iter().any(Option::is_some);
+                let [there, back] = given;
+                let there = match there {
+                    Some(there) => there,
+                    None => self.shortest(&mut trees, ends).ok_or_else(|| self.no_way(ends, "to"))?,
+                };
+                let [from, to] = ends;
+                let back = match back.or_else(|| self.shortest(&mut trees, [to, from])) {
+                    Some(back) => back,
+                    None if self.is_one_way => Vec::new(),
+                    None => return Err(self.no_way([to, from], "from")),
+                };
+                let route = self.route(&there, &back);
+                if !is_given {
+                    known.insert(ends, [there, back]);
+                }
+                Ok(route)
+            })
+            .collect()
+    }
+
+    /// The route over these edges. The link that flows are told about is the bottleneck or the return link, or else the slowest.
+    fn route(&self, there: &[usize], back: &[usize]) -> Route {
+        let links = |edges: &[usize]| edges.iter().map(|&edge| self.edges[edge].which).collect::<Vec<_>>();
+        let there = links(there);
+        let rate = |which: &Which| {
+            let rate = link(*which, self.scenario).and_then(|link| mean_rate(link, self.scenario));
+            rate.map_or(u64::MAX, Rate::bits_per_second)
+        };
+        let focus = there.iter().find(|which| !matches!(which, Which::Hop(_)));
+        let main = focus.or_else(|| there.iter().min_by_key(|which| rate(which))).copied();
+        Route { there, back: links(back), main }
+    }
+
+    /// The nodes at which flow `flow` of `group` begins and ends.
+    fn ends(&self, group: &Fields, flow: u64, given: &[Option<Vec<usize>>; 2]) -> Result<[usize; 2], Wrong> {
+        let [there, back] = given.each_ref().map(|path| path.as_ref().map(|path| self.ends_of(path)));
+        let of_path = there.or(back.map(|[from, to]| [to, from]));
+        let end = |key: &'static str, place: usize| match (group.text(key), of_path) {
+            (Some(name), _) => self.find(key, name, flow, &self.numbers, "node", &self.nodes),
+            (None, Some(ends)) => Ok(ends[place]),
+            (None, None) => {
+                Err((key, Fault::new("nothing"), "the name of a node, since the links form a network".to_owned()))
+            }
+        };
+        let ends = [end("from", 0)?, end("to", 1)?];
+        if ends[0] == ends[1] {
+            let found = Fault::new(format!("{:?}, where the group's packets come from", self.nodes[ends[1]]));
+            return Err(("to", found, "another node".to_owned()));
+        }
+        for (key, path, wanted) in [("path", there, ends), ("back", back, [ends[1], ends[0]])] {
+            if let Some(path) = path.filter(|&path| path != wanted) {
+                let found = format!("links from {:?} to {:?}", self.nodes[path[0]], self.nodes[path[1]]);
+                let allowed = format!("links from {:?} to {:?}", self.nodes[wanted[0]], self.nodes[wanted[1]]);
+                return Err((key, Fault::new(found), allowed));
+            }
+        }
+        Ok(ends)
+    }
+
+    fn ends_of(&self, path: &[usize]) -> [usize; 2] {
+        [self.edges[path[0]].from, self.edges[path[path.len() - 1]].to]
+    }
+
+    /// The links that `key` of `group` names for flow `flow`, where it does.
+    fn path(&self, group: &Fields, key: &'static str, flow: u64) -> Result<Option<Vec<usize>>, Wrong> {
+        let names: Vec<_> = self.edges.iter().map(|edge| edge.name).collect();
+        let mut path: Vec<usize> = Vec::new();
+        for text in texts(group, key) {
+            let next = self.find(key, text, flow, &self.by_name, "link", &names)?;
+            let edge = &self.edges[next];
+            if let Some(&last) = path.last()
+                && self.edges[last].to != edge.from
+            {
+                let before = &self.edges[last];
+                let found = format!("{:?}, which begins at {:?}", edge.name, self.nodes[edge.from]);
+                let allowed = format!("a link from {:?}, where {:?} ends", self.nodes[before.to], before.name);
+                return Err((key, Fault::new(found), allowed));
+            }
+            let passed = path.iter().map(|&edge| self.edges[edge].from).chain([edge.from]);
+            if passed.into_iter().any(|node| node == edge.to) {
+                let found = format!("{:?}, which leads back to {:?}", edge.name, self.nodes[edge.to]);
+                return Err((key, Fault::new(found), "a path that passes each node once".to_owned()));
+            }
+            path.push(next);
+        }
+        Ok((!path.is_empty()).then_some(path))
+    }
+
+    /// What `text` names for flow `flow` among `known`; a `*` in it deals those that are numbered from 0 out to the flows in turn.
+    fn find(
+        &self,
+        key: &'static str,
+        text: &str,
+        flow: u64,
+        known: &HashMap<&str, usize>,
+        what: &str,
+        names: &[&str],
+    ) -> Result<usize, Wrong> {
+        let numbered = |number: u64| text.replacen(NUMBER, &number.to_string(), 1);
+        let exact = if !text.contains(NUMBER) {
+            text.to_owned()
+        } else if known.contains_key(numbered(flow).as_str()) {
+            numbered(flow)
+        } else {
+            let count = (0..flow).take_while(|&number| known.contains_key(numbered(number).as_str())).count() as u64;
+            numbered(if count == 0 { 0 } else { flow % count })
+        };
+        known.get(exact.as_str()).copied().ok_or_else(|| {
+            let meant = nearest(&exact, names.iter().copied());
+            (key, Fault::near(format!("{exact:?}, which is no {what}"), meant), shown(names.iter().copied()))
+        })
+    }
+
+    /// The edges of the shortest way from one node to another, where there is one.
+    fn shortest(&self, trees: &mut HashMap<usize, Tree>, [from, to]: [usize; 2]) -> Option<Vec<usize>> {
+        if !trees.contains_key(&from) {
+            // Where many begin and one ends each has a tree of its own, used once.
+            trees.clear();
+        }
+        let tree = trees.entry(from).or_insert_with(|| self.tree(from));
+        let mut way = Vec::new();
+        let mut node = to;
+        while node != from {
+            let edge = tree[node]?;
+            way.push(edge);
+            node = self.edges[edge].from;
+        }
+        way.reverse();
+        Some(way)
+    }
+
+    /// The shortest ways from a node to all others.
+    fn tree(&self, from: usize) -> Tree {
+        let mut tree: Tree = vec![None; self.nodes.len()];
+        let mut next = VecDeque::from([from]);
+        while let Some(node) = next.pop_front() {
+            for &edge in &self.leaving[node] {
+                let to = self.edges[edge].to;
+                if to != from && tree[to].is_none() {
+                    tree[to] = Some(edge);
+                    next.push_back(to);
+                }
+            }
+        }
+        tree
+    }
+
+    fn no_way(&self, [from, to]: [usize; 2], key: &'static str) -> Wrong {
+        let (from, to) = (self.nodes[from], self.nodes[to]);
+        let found = Fault::new(format!("no way over links from {from:?} to {to:?}"));
+        (key, found, format!("links that lead from {from:?} to {to:?}"))
+    }
+}
+
+/// The texts of `key`, one or several.
+fn texts<'g>(group: &'g Fields, key: &str) -> impl Iterator<Item = &'g str> {
+    let items = match group.item(key) {
+        Some(Item::List(items)) => items.as_slice(),
+        Some(item) => std::slice::from_ref(item),
+        None => &[],
+    };
+    items.iter().filter_map(|item| match item {
+        Item::Text(text) => Some(text.as_str()),
+        _ => None,
+    })
+}
