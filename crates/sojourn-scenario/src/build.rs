@@ -84,7 +84,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         start: start.map_or_else(|| unsaid_start(fields, scenario, keys.flows), |start| moments(start, keys.flows)),
         stop: fields.item("stop").map(|stop| moments(stop, keys.flows)),
         connections_of: connections_of(fields, scenario),
-        routes: routes::of_group(fields, scenario).ok().expect(CHECKED),
+        routes: routes::of_group(fields, scenario).expect(CHECKED),
         stations: of_group(fields, scenario),
         keys,
     }

@@ -15,9 +15,10 @@ pub(crate) fn expand(root: &mut Node, reporter: &mut Reporter<'_>) {
         let found =
             Fault::new(format!("{links} links, whose instruments would take {:.0} GB", links as f64 * 40e3 / 1e9));
         reporter.error(origin, "hop", found, format!("at most {MAX_LINKS} links"));
-        return;
     }
-    *hops = std::mem::take(hops).into_iter().flat_map(copies).collect();
+    // One of each is enough to find what else is wrong.
+    let most = if links > MAX_LINKS { 1 } else { MAX_LINKS };
+    *hops = std::mem::take(hops).into_iter().flat_map(|hop| copies(hop, most)).collect();
 }
 
 /// How many links the table stands for, where it says so in a way that may be.
@@ -28,9 +29,9 @@ fn count(hop: &Node) -> Option<u64> {
     }
 }
 
-fn copies(hop: Node) -> Vec<Node> {
+fn copies(hop: Node, most: u64) -> Vec<Node> {
     let Some((count, table)) = count(&hop).zip(hop.as_table()) else { return vec![hop] };
-    (0..count).map(|number| Node::new(Data::Table(copy(table, number)), hop.origin)).collect()
+    (0..count.min(most)).map(|number| Node::new(Data::Table(copy(table, number)), hop.origin)).collect()
 }
 
 /// The link `number` of those that `table` stands for.

@@ -145,8 +145,49 @@ pub(crate) struct Network<'f> {
     is_one_way: bool,
 }
 
-/// The edges by which all nodes are reached from one, each by the last one of its way.
-type Tree = Vec<Option<usize>>;
+/// What is known of the ways from one node, or to one.
+#[derive(Debug)]
+enum Search {
+    /// The last edge of the way to each node.
+    From(Vec<Option<usize>>),
+    /// How many edges lead from each node.
+    To(Vec<usize>),
+}
+
+impl Search {
+    /// Whether it tells the way between `ends`, made for that between `last`.
+    fn serves(&self, last: [usize; 2], ends: [usize; 2]) -> bool {
+        match self {
+            Search::From(_) => last[0] == ends[0],
+            Search::To(_) => last[1] == ends[1],
+        }
+    }
+}
+
+/// The last search, and the way that it was made for.
+#[derive(Default, Debug)]
+struct Searches {
+    last: Option<([usize; 2], Search)>,
+}
+
+/// What `text` names for flow `flow` among `known`; a `*` in it deals those that are numbered from 0 out to the flows in turn.
+/// The name where there is no such thing.
+fn find(text: &str, flow: u64, known: &HashMap<&str, usize>) -> Result<usize, String> {
+    let numbered = |number: u64| text.replacen(NUMBER, &number.to_string(), 1);
+    let place = |name: String| known.get(name.as_str()).copied().ok_or(name);
+    if !text.contains(NUMBER) {
+        return place(text.to_owned());
+    }
+    place(numbered(flow)).or_else(|_| {
+        let count = (0..flow).take_while(|&number| known.contains_key(numbered(number).as_str())).count() as u64;
+        place(numbered(flow.checked_rem(count).unwrap_or(0)))
+    })
+}
+
+fn unknown(key: &'static str, name: &str, what: &str, names: Vec<&str>) -> Wrong {
+    let meant = nearest(name, names.iter().copied());
+    (key, Fault::near(format!("{name:?}, which is no {what}"), meant), shown(names))
+}
 
 impl<'f> Network<'f> {
     /// Of the links that say both nodes.
@@ -204,7 +245,7 @@ impl<'f> Network<'f> {
         let is_numbered = ["from", "to", "path", "back"].iter().any(|key| texts(key).any(|text| text.contains(NUMBER)));
         let flows = if is_numbered { group.integer("flows").unwrap_or(1) } else { 1 };
         let mut known: HashMap<[usize; 2], [Vec<usize>; 2]> = HashMap::new();
-        let mut trees = HashMap::new();
+        let (mut there_found, mut back_found) = (Searches::default(), Searches::default());
         (0..flows)
             .map(|flow| {
                 let given = [self.path(group, "path", flow)?, self.path(group, "back", flow)?];
@@ -218,10 +259,10 @@ impl<'f> Network<'f> {
                 let [there, back] = given;
                 let there = match there {
                     Some(there) => there,
-                    None => self.shortest(&mut trees, ends).ok_or_else(|| self.no_way(ends, "to"))?,
+                    None => self.shortest(&mut there_found, ends).ok_or_else(|| self.no_way(ends, "to"))?,
                 };
                 let [from, to] = ends;
-                let back = match back.or_else(|| self.shortest(&mut trees, [to, from])) {
+                let back = match back.or_else(|| self.shortest(&mut back_found, [to, from])) {
                     Some(back) => back,
                     None if self.is_one_way => Vec::new(),
                     None => return Err(self.no_way([to, from], "from")),
@@ -253,7 +294,9 @@ impl<'f> Network<'f> {
         let [there, back] = given.each_ref().map(|path| path.as_ref().map(|path| self.ends_of(path)));
         let of_path = there.or(back.map(|[from, to]| [to, from]));
         let end = |key: &'static str, place: usize| match (group.text(key), of_path) {
-            (Some(name), _) => self.find(key, name, flow, &self.numbers, "node", &self.nodes),
+            (Some(name), _) => {
+                find(name, flow, &self.numbers).map_err(|exact| unknown(key, &exact, "node", self.nodes.clone()))
+            }
             (None, Some(ends)) => Ok(ends[place]),
             (None, None) => {
                 Err((key, Fault::new("nothing"), "the name of a node, since the links form a network".to_owned()))
@@ -280,10 +323,10 @@ impl<'f> Network<'f> {
 
     /// The links that `key` of `group` names for flow `flow`, where it does.
     fn path(&self, group: &Fields, key: &'static str, flow: u64) -> Result<Option<Vec<usize>>, Wrong> {
-        let names: Vec<_> = self.edges.iter().map(|edge| edge.name).collect();
         let mut path: Vec<usize> = Vec::new();
         for text in texts(group, key) {
-            let next = self.find(key, text, flow, &self.by_name, "link", &names)?;
+            let names = || self.edges.iter().map(|edge| edge.name).collect();
+            let next = find(text, flow, &self.by_name).map_err(|exact| unknown(key, &exact, "link", names()))?;
             let edge = &self.edges[next];
             if let Some(&last) = path.last()
                 && self.edges[last].to != edge.from
@@ -303,52 +346,41 @@ impl<'f> Network<'f> {
         Ok((!path.is_empty()).then_some(path))
     }
 
-    /// What `text` names for flow `flow` among `known`; a `*` in it deals those that are numbered from 0 out to the flows in turn.
-    fn find(
-        &self,
-        key: &'static str,
-        text: &str,
-        flow: u64,
-        known: &HashMap<&str, usize>,
-        what: &str,
-        names: &[&str],
-    ) -> Result<usize, Wrong> {
-        let numbered = |number: u64| text.replacen(NUMBER, &number.to_string(), 1);
-        let exact = if !text.contains(NUMBER) {
-            text.to_owned()
-        } else if known.contains_key(numbered(flow).as_str()) {
-            numbered(flow)
-        } else {
-            let count = (0..flow).take_while(|&number| known.contains_key(numbered(number).as_str())).count() as u64;
-            numbered(if count == 0 { 0 } else { flow % count })
-        };
-        known.get(exact.as_str()).copied().ok_or_else(|| {
-            let meant = nearest(&exact, names.iter().copied());
-            (key, Fault::near(format!("{exact:?}, which is no {what}"), meant), shown(names.iter().copied()))
-        })
-    }
-
     /// The edges of the shortest way from one node to another, where there is one.
-    fn shortest(&self, trees: &mut HashMap<usize, Tree>, [from, to]: [usize; 2]) -> Option<Vec<usize>> {
-        if !trees.contains_key(&from) {
-            // Where many begin and one ends each has a tree of its own, used once.
-            trees.clear();
-        }
-        let tree = trees.entry(from).or_insert_with(|| self.tree(from));
+    fn shortest(&self, searches: &mut Searches, ends: [usize; 2]) -> Option<Vec<usize>> {
+        let [from, to] = ends;
+        let search = match &searches.last {
+            Some((last, search)) if search.serves(*last, ends) => search,
+            // Many begin at different nodes and end at one.
+            Some((last, _)) if last[1] == to => &searches.last.insert((ends, Search::To(self.distances_to(to)))).1,
+            _ => &searches.last.insert((ends, Search::From(self.tree(from)))).1,
+        };
         let mut way = Vec::new();
-        let mut node = to;
-        while node != from {
-            let edge = tree[node]?;
-            way.push(edge);
-            node = self.edges[edge].from;
+        match search {
+            Search::From(tree) => {
+                let mut node = to;
+                while node != from {
+                    way.push(tree[node]?);
+                    node = self.edges[tree[node]?].from;
+                }
+                way.reverse();
+            }
+            Search::To(distances) => {
+                let mut node = from;
+                while node != to {
+                    let closer = |&&edge: &&usize| distances[self.edges[edge].to] < distances[node];
+                    way.push(*self.leaving[node].iter().find(closer)?);
+                    node = self.edges[way[way.len() - 1]].to;
+                }
+            }
         }
-        way.reverse();
         Some(way)
     }
 
-    /// The shortest ways from a node to all others.
-    fn tree(&self, from: usize) -> Tree {
-        let mut tree: Tree = vec![None; self.nodes.len()];
+    /// The shortest ways from a node to all others: for each the last edge. Of several ways it finds the one whose first
+    /// edges stand first.
+    fn tree(&self, from: usize) -> Vec<Option<usize>> {
+        let mut tree = vec![None; self.nodes.len()];
         let mut next = VecDeque::from([from]);
         while let Some(node) = next.pop_front() {
             for &edge in &self.leaving[node] {
@@ -360,6 +392,24 @@ impl<'f> Network<'f> {
             }
         }
         tree
+    }
+
+    /// How many edges lead from each node to one.
+    fn distances_to(&self, to: usize) -> Vec<usize> {
+        let mut coming = vec![Vec::new(); self.nodes.len()];
+        self.edges.iter().for_each(|edge| coming[edge.to].push(edge.from));
+        let mut distances = vec![usize::MAX; self.nodes.len()];
+        distances[to] = 0;
+        let mut next = VecDeque::from([to]);
+        while let Some(node) = next.pop_front() {
+            for &before in &coming[node] {
+                if distances[before] == usize::MAX {
+                    distances[before] = distances[node] + 1;
+                    next.push_back(before);
+                }
+            }
+        }
+        distances
     }
 
     fn no_way(&self, [from, to]: [usize; 2], key: &'static str) -> Wrong {

@@ -17,9 +17,9 @@ const OF_NETWORK: [&str; 4] = ["from", "to", "path", "back"];
 pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let before = reporter.problems.list().len();
     if is_network(scenario) {
-        nodes(scenario, reporter)
+        nodes(scenario, reporter);
     } else {
-        chain(scenario, reporter)
+        chain(scenario, reporter);
     }
     if !is_network(scenario) || reporter.problems.list().len() > before {
         return;

@@ -16,6 +16,7 @@ mod instruments;
 mod ledbat;
 mod links;
 mod messages;
+mod networks;
 mod nimbus;
 mod padding;
 mod phases;
