@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn import _native, reading, spelling
 from sojourn.progress import shown_progress
@@ -13,6 +13,9 @@ from sojourn.record import Record
 from sojourn.result import Result
 from sojourn.worlds.registry import SIM, choose
 from sojourn.worlds.world import Progress, Wanted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
@@ -215,6 +218,28 @@ class Scenario:
             _check_packets(resolved)
         with shown_progress(resolved.name, progress) as told:
             return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=told), wanted, source)
+
+    def as_network(self) -> "Scenario":
+        """Return the same links and flows as a network, in which each link says from which node to which it leads.
+
+        Runs of both leave the same records. Raises ValueError where the scenario cannot be written so.
+
+        >>> import sojourn
+        >>> network = sojourn.Scenario.load("motivating-red").as_network()
+        >>> network.to_dict().bottleneck["from"], network.to_dict().bottleneck.to
+        ('n0', 'n1')
+        """
+        return Scenario(self._native.as_network())
+
+    def draw(self, result: "Result | None" = None) -> "Figure":
+        """Draw the nodes and links of the scenario; with a result of it, how far each link was used.
+
+        Raises ValueError where the scenario is no network and cannot be written as one.
+        """
+        from sojourn.figures.network import network
+
+        native = self._native.as_network()
+        return network(native, json.loads(native.to_json()), result)
 
     def fit(self, world: str) -> list[str]:
         """Return what a world does otherwise than the scenario says; raises InputError for what it cannot have.

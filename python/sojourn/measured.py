@@ -65,6 +65,11 @@ class Measured:
         return self._wanted.probes
 
     @property
+    def native(self) -> _native.Scenario:
+        """The scenario as the engine has it."""
+        return self._scenario
+
+    @property
     def name(self) -> str:
         """Name of the scenario."""
         return self._scenario.name

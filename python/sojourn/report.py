@@ -1,9 +1,10 @@
 """The numbers of a result as small tables for people: of links, of groups, and of phases where there are any."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sojourn import networks
 from sojourn.chance import one_situation
 from sojourn.data import metrics
 from sojourn.data.statistics import Statistic, states
@@ -99,10 +100,39 @@ def title(result: "Measured") -> str:
 def link_grid(result: "Measured") -> Grid:
     """Tabulate the links: the bottleneck, and the return link, further hops and stations where there are any."""
     links = [link for link, _ in metrics.links(result.runs[0])]
-    rows = [[row.label, *(row.cell(result.summary.get(f"{link}_{row.metric}")) for link in links)] for row in LINK_ROWS]
-    return Grid(
-        ["link", *(link.removeprefix(f"{metrics.HOPS}_").removeprefix(f"{metrics.STATIONS}_") for link in links)], rows
-    )
+    shown = networks.gathered([link.removeprefix(f"{metrics.HOPS}_").removeprefix(f"{metrics.STATIONS}_") for link in links])
+    columns: dict[str, list[str]] = {}
+    for link, name in zip(links, shown.values(), strict=True):
+        columns.setdefault(name, []).append(link)
+    rows = [[row.label, *(_cell_of_links(result, row, own) for own in columns.values())] for row in LINK_ROWS]
+    heads = [name if len(own) == 1 else f"{name} (mean of {len(own)})" for name, own in columns.items()]
+    return Grid(["link", *heads], rows)
+
+
+def _cell_of_links(result: "Measured", row: Shown, links: Sequence[str]) -> str:
+    """Return the cell of a link, or of many that are shown as one: the mean of theirs, without an interval."""
+    found = [result.summary.get(f"{link}_{row.metric}") for link in links]
+    if len(found) == 1:
+        return row.cell(found[0])
+    means = [one["mean"] for one in found if one is not None and one["mean"] is not None]
+    return row.number(sum(means) / len(means)) if means else NO_VALUE
+
+
+def division_grid(result: "Measured") -> Grid | None:
+    """Tabulate what groups got of their max-min shares, mean over runs; None where the scenario is no network."""
+    if not networks.is_network(result.scenario):
+        return None
+    runs = [networks.divisions(result, run) for run in range(len(result.runs))]
+    if not any(runs):
+        return None
+    rows = []
+    for own in zip(*runs, strict=True):
+        fair, goodput = (sum(values) / len(own) for values in zip(*((one.fair_mbps, one.goodput_mbps) for one in own)))
+        least, most = min(one.least for one in own), max(one.most for one in own)
+        rows.append(
+            [result.titles[own[0].group], f"{fair:.4g}", f"{goodput:.4g}", f"{100 * least:.0f} to {100 * most:.0f}"]
+        )
+    return Grid(["group", "max-min share of a flow [Mbit/s]", "what it got [Mbit/s]", "flows' parts [%]"], rows)
 
 
 def group_grid(result: "Measured") -> Grid:

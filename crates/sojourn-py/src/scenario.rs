@@ -3,11 +3,11 @@
 use crate::errors::{self, Interrupted, PluginError};
 use crate::plugins::{self, Watch};
 use crate::run::Run;
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Base, Diagnostics, Loaded, Trace, Traffic};
-use sojourn_sim::{BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, run_all};
+use sojourn_sim::{BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, place, run_all};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -118,6 +118,28 @@ impl Scenario {
         let hops = hops.iter().map(|hop| format!("hops_{}", hop.name));
         let stations = stations.iter().map(|station| format!("stations_{}", station.name));
         std::iter::once("bottleneck".to_owned()).chain(returning).chain(hops).chain(stations).collect()
+    }
+
+    /// What each link could carry in the measured part, in the order of `links`.
+    fn mean_rates_mbps(&self) -> Vec<f64> {
+        let (from, to) = (Time::ZERO + self.inner.warmup, Time::ZERO + self.inner.duration);
+        let seconds = to.since(from).as_secs_f64();
+        let mbps = |place| capacity_bytes(&self.inner, place, from, to) * 8.0 / seconds / 1e6;
+        (0..self.links().len()).map(mbps).collect()
+    }
+
+    /// For each group, its routes: places among `links` that data crosses, and those that acknowledgements do.
+    fn routes(&self) -> Vec<Vec<(Vec<usize>, Vec<usize>)>> {
+        let places = |links: &[_]| links.iter().map(|&link| place(&self.inner, link)).collect();
+        let of_group = |group: &sojourn_scenario::Group| {
+            group.routes.iter().map(|route| (places(&route.there), places(&route.back))).collect()
+        };
+        self.inner.groups.iter().map(of_group).collect()
+    }
+
+    fn as_network(&self) -> PyResult<Scenario> {
+        let network = self.inner.as_network().map_err(PyValueError::new_err)?;
+        Ok(Scenario { inner: Arc::new(network), warnings: Vec::new() })
     }
 
     #[getter]

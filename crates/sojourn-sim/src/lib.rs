@@ -39,7 +39,7 @@ mod tokens;
 mod wanted;
 mod world;
 
-pub use network::{BOTTLENECK, named_links};
+pub use network::{BOTTLENECK, named_links, place};
 pub use outcome::{Monitor, Outcome, Stopped};
 pub use outside::{Departure, Glimpse, OutsidePacket};
 pub use packets::{PacketEvent, PacketLog, PacketRow};

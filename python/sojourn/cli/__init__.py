@@ -28,6 +28,7 @@ _COMMANDS = {
     "compare": "compare:compare",
     "completion": "completion:completion",
     "detect": "detect:detect",
+    "draw": "draw:draw",
     "export": "export:export",
     "fit": "fit:fit",
     "help": "helping:help_",

@@ -121,13 +121,15 @@ def _presets() -> list[dict[str, str]]:
     sojourn show cable-100-10-film
     sojourn show motivating-red > my-scenario.toml
     sojourn show motivating-red --resolved
+    sojourn show motivating-red --network
     """,
 )
 @click.argument("name", shell_complete=everything)
 @click.option("--resolved", is_flag=True, help="Print a ready scenario with every default that it has, as --json does.")
+@click.option("--network", is_flag=True, help="Print a scenario, ready or a file, with its links between nodes.")
 @json_option
 @plugin_options
-def show(name: str, *, resolved: bool, as_json: bool) -> None:
+def show(name: str, *, resolved: bool, network: bool, as_json: bool) -> None:
     """Show what NAME is: an algorithm, a kind of traffic, an access line, or a ready scenario.
 
     For a queue discipline, a congestion control, a transport or a part of a link: what it does, its source, its
@@ -135,6 +137,9 @@ def show(name: str, *, resolved: bool, as_json: bool) -> None:
     For a world: what it keeps, and its options. `metrics` shows all numbers that runs measure. Names may be written as
     papers do: RED, FQ-CoDel, Reno.
     """
+    if network:
+        _show_network(name, as_json=as_json)
+        return
     if name == "metrics":
         rows = lookup.metric_rows()
         if as_json:
@@ -157,6 +162,16 @@ def show(name: str, *, resolved: bool, as_json: bool) -> None:
     else:
         for _, shown in parts:
             shown()
+
+
+def _show_network(source: str, *, as_json: bool) -> None:
+    """Print a scenario whose links say between which nodes they lie."""
+    native = read(source)
+    try:
+        native = native.as_network()
+    except ValueError as error:
+        raise input_error(f"{native.name} cannot be written as a network: {error}") from None
+    click.echo(native.to_json() if as_json else native.to_toml(), nl=as_json)
 
 
 def _parts(name: str) -> list[tuple[Any, Callable[[], None]]]:

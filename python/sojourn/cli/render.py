@@ -230,16 +230,25 @@ def print_result(result: "Result") -> None:
     from rich.text import Text
 
     from sojourn.grade import sentence
-    from sojourn.report import group_grid, interval_note, link_grid, phase_grid, presets_note, seeds_note, title
+    from sojourn.report import (
+        division_grid,
+        group_grid,
+        interval_note,
+        link_grid,
+        phase_grid,
+        presets_note,
+        seeds_note,
+        title,
+    )
 
     _print(Group(Text(title(result), style="bold"), Text()))
     print_grid(link_grid(result))
     _print(Text())
     print_grid(group_grid(result))
-    phases = phase_grid(result)
-    if phases is not None:
-        _print(Text())
-        print_grid(phases)
+    for more in (phase_grid(result), division_grid(result)):
+        if more is not None:
+            _print(Text())
+            print_grid(more)
     if responsiveness := sentence(result):
         _print(Group(Text(), Text(responsiveness)))
     notes = [text for text in (interval_note(result), seeds_note(result), presets_note(result)) if text]

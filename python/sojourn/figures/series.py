@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sojourn import networks
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -28,8 +30,8 @@ class Series:
         self.bin_s = result.bin_s
         self.record = result.runs[run]
         self.groups = result.groups
-        self.crossing = [group.name for group in result.scenario.group if group.direction == "forward"]
-        """Groups whose data crosses the bottleneck; of the others only acknowledgements do."""
+        self.crossing = networks.crossing(result.native)
+        """Groups whose data crosses the bottleneck."""
         self.duration_s = float(self.record.duration_s)
         self.merged = _nice_factor(self.duration_s / result.bin_s / drawn_bins)
         self.step_s = result.bin_s * self.merged

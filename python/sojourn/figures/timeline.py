@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sojourn import networks
 from sojourn.figures import legends
 from sojourn.figures.series import Series
 from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, literal, styled
@@ -47,7 +48,8 @@ def _draw_throughput(axes: Axes, series: Series) -> None:
     for position, group in enumerate(series.groups):
         rate = series.delivered_mbps(group).sum(axis=0)
         title = literal(series.result.titles[group])
-        label, dashes = (title, "-") if group in series.crossing else (f"{title} (return link)", "--")
+        elsewhere = "other links" if networks.is_network(series.result.scenario) else "return link"
+        label, dashes = (title, "-") if group in series.crossing else (f"{title} ({elsewhere})", "--")
         axes.plot(series.times_s, rate, dashes, color=family(position), label=label, clip_on=False)
     axes.set_ylabel("throughput [Mbit/s]")
     axes.set_xlabel("time [s]")

@@ -3,7 +3,7 @@
 import tomllib
 from typing import TYPE_CHECKING
 
-from sojourn import report
+from sojourn import networks, report
 from sojourn.data import metrics
 from sojourn.grade import pings, sentence
 from sojourn.pages.laboratory import link
@@ -45,6 +45,7 @@ def page(result: "Measured", command: str = "") -> Page:
         folds=[
             Fold("The links", tables=[Table.of_grid(report.link_grid(result), "Links")]),
             *_phases(result),
+            *_network(result),
             _everything(result),
         ],
         command=command,
@@ -55,6 +56,33 @@ def page(result: "Measured", command: str = "") -> Page:
 def _phases(result: "Measured") -> list[Fold]:
     grid = report.phase_grid(result)
     return [] if grid is None else [Fold("The phases", tables=[Table.of_grid(grid, "Phases")])]
+
+
+def _network(result: "Measured") -> list[Fold]:
+    """Return the network that the links form, who waited where, and what would have been fair; nothing for a chain."""
+    if not networks.is_network(result.scenario):
+        return []
+    from sojourn.figures.network import network
+
+    grids = [(report.division_grid(result), "Max-min shares"), (_waits(result), "Where data waited longest")]
+    caption = f"The links of {result.name}, and how far each was used."
+    return [
+        Fold(
+            "The network, and what would be fair",
+            ["A share is max-min fair where no flow can have more without one that has no more having less."],
+            tables=[Table.of_grid(grid, title) for grid, title in grids if grid is not None],
+            pictures=[picture(network(result.native, result.scenario, result), caption, caption, name="network")],
+        )
+    ]
+
+
+def _waits(result: "Measured") -> report.Grid | None:
+    if result.bin_s is None:
+        return None
+    found = networks.waits(result)
+    links = list(dict.fromkeys(link for own in found.values() for link in own))
+    rows = [[result.titles[group], *(f"{100 * own.get(link, 0.0):.0f}" for link in links)] for group, own in found.items()]
+    return report.Grid(["group", *(f"{link} [% of the bins]" for link in links)], rows) if rows else None
 
 
 def _plug_ins(result: "Measured") -> str:
@@ -99,7 +127,9 @@ def _of_groups(result: "Measured", metric: str, form: str) -> str:
 
 
 def _shares(result: "Measured") -> "dict[str, dict[str, float]]":
-    """Return the shares of the groups of each direction."""
+    """Return the shares of the groups of each direction of a chain."""
+    if networks.is_network(result.scenario):
+        return {}
     words = {"forward": "bottleneck", "reverse": "return link"}
     found: dict[str, dict[str, float]] = {}
     for group in result.scenario.group:

@@ -1,0 +1,147 @@
+"""The network of a scenario: nodes, links with their rates, and after a run how far each was used and who waited there."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from sojourn import networks
+from sojourn.figures.style import INK, PAGE_WIDTH_IN, Drawing, literal, styled
+
+if TYPE_CHECKING:
+    from sojourn import _native
+    from sojourn.measured import Measured
+
+_COLOURS = "cividis_r"
+_ROW_IN, _BAR_IN = 1.35, 0.55
+_POINTS_PER_INCH = 72
+_BEND = 0.14
+"""How far a link bends to its side, so that those there and back lie beside each other."""
+
+Places = dict[str, tuple[float, float]]
+
+
+def network(scenario: "_native.Scenario", tables: Mapping[str, Any], result: "Measured | None" = None) -> Figure:
+    """Draw the nodes and links of a scenario whose links say where they lie; many alike with numbered names are one."""
+    links = networks.drawn(scenario, tables)
+    if not links:
+        raise ValueError("no link says between which nodes it lies")
+    places = _places(links)
+    rows = 1 + max(abs(y) for _, y in places.values()) * 2
+    with styled():
+        below_in = 0.0 if result is None else _BAR_IN
+        height_in = min(7.0, _ROW_IN * rows) + below_in
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in))
+        # Labels stand beside bent arrows, so that where the axes lie must be known when they are drawn.
+        axes = figure.add_axes((0.01, below_in / height_in, 0.98, 1 - below_in / height_in))
+        axes.set_axis_off()
+        axes.set_xlim(-0.35, max(x for x, _ in places.values()) + 0.35)
+        axes.set_ylim(-rows / 2, rows / 2)
+        used = None if result is None else {one.name: _used(one, result) for one in links}
+        alike: dict[tuple[str, str], int] = defaultdict(int)
+        for one in links:
+            _draw_link(axes, one, places, alike[one.start, one.end], used)
+            alike[one.start, one.end] += 1
+        for name, (x, y) in places.items():
+            axes.text(
+                *(x, y, literal(name)),
+                ha="center",
+                va="center",
+                zorder=3,
+                bbox={"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8},
+            )
+        if used is not None:
+            colours = ScalarMappable(Normalize(0, 100), _COLOURS)
+            strip = figure.add_axes((0.3, 0.4 / height_in, 0.4, 0.1 / height_in))
+            bar = figure.colorbar(colours, cax=strip, orientation="horizontal")
+            bar.set_label("utilization of a link, mean of those drawn as one [%]")
+    return figure
+
+
+def _places(links: Sequence[networks.Drawn]) -> Places:
+    """Return where nodes stand: in columns by how many links lie between them and where the first one begins."""
+    beside: dict[str, set[str]] = defaultdict(set)
+    for one in links:
+        beside[one.start].add(one.end)
+        beside[one.end].add(one.start)
+    column: dict[str, int] = {}
+    for begin in (links[0].start, *sorted(beside)):
+        if begin in column:
+            continue
+        column[begin] = 0
+        border = [begin]
+        while border:
+            found = [far for near in border for far in sorted(beside[near]) if far not in column]
+            for far in found:
+                column[far] = min(column[near] for near in beside[far] if near in column) + 1
+            border = list(dict.fromkeys(found))
+    # What is not connected with a column's first node stands one row lower, by its own columns.
+    columns: dict[int, list[str]] = defaultdict(list)
+    for name, place in column.items():
+        columns[place].append(name)
+    return {
+        name: (float(place), (len(names) - 1) / 2 - row)
+        for place, names in columns.items()
+        for row, name in enumerate(names)
+    }
+
+
+def _used(one: networks.Drawn, result: "Measured") -> float | None:
+    """Return the mean utilization of links that are drawn as one, in percent."""
+    found = [result.summary[f"{key}_utilization"]["mean"] for key in one.keys]
+    known = [value for value in found if value is not None]
+    return 100 * sum(known) / len(known) if known else None
+
+
+def _draw_link(
+    axes: Axes, one: networks.Drawn, places: Places, earlier: int, used: Mapping[str, float | None] | None
+) -> None:
+    (x0, y0), (x1, y1) = places[one.start], places[one.end]
+    percent = None if used is None else used[one.name]
+    colour = INK if used is None else mpl.colormaps[_COLOURS]((percent or 0.0) / 100)
+    bend = _BEND * (1 + earlier)
+    axes.annotate(
+        "",
+        xy=(x1, y1),
+        xytext=(x0, y0),
+        arrowprops={
+            "arrowstyle": "-|>",
+            "connectionstyle": f"arc3,rad={bend}",
+            "shrinkA": 22,
+            "shrinkB": 22,
+            "color": colour,
+            "linewidth": 1.0 if used is None else 1.0 + (percent or 0.0) / 60,
+        },
+        zorder=1,
+    )
+    # A quadratic curve with its control point off the middle passes half as far beside it.
+    points = axes.transData.transform([(x0, y0), (x1, y1)]) * _POINTS_PER_INCH / axes.get_figure(root=True).dpi
+    across, up = points[1] - points[0]
+    length = math.hypot(across, up) or 1.0
+    off = bend * length / 2 + 4
+    side = (off * up / length, -off * across / length)
+    axes.annotate(
+        _label(one, percent),
+        xy=((x0 + x1) / 2, (y0 + y1) / 2),
+        xytext=side,
+        textcoords="offset points",
+        ha="center" if abs(side[1]) > abs(side[0]) else "left" if side[0] > 0 else "right",
+        va="top" if side[1] < 0 else "bottom",
+        fontsize=7,
+        linespacing=1.15,
+        zorder=2,
+    )
+
+
+def _label(one: networks.Drawn, percent: float | None) -> str:
+    low, high = min(one.rates_mbps), max(one.rates_mbps)
+    rate = f"{low:.4g}" if math.isclose(low, high) else f"{low:.4g} to {high:.4g}"
+    name = literal(one.name) if one.count == 1 else f"{one.count} × {literal(one.name)}"
+    used = "" if percent is None else f", {percent:.0f} %"
+    return f"{name}\n{rate} Mbit/s{used}"
