@@ -39,6 +39,9 @@ pub fn options(group: &Group) -> Options {
     Options::new(&group.transport).expect("the scenario's options were checked")
 }
 
+/// Most links whose instruments are as fine as can be: 140 kB each.
+const FEW_LINKS: usize = 64;
+
 struct Builder<'a> {
     scenario: &'a Scenario,
     seed: u64,
@@ -156,6 +159,9 @@ impl Builder<'_> {
             let mut link = self.link(name, direction, spec);
             link.line = self.link_line(name, spec);
             self.links.push(link);
+        }
+        if self.links.len() > FEW_LINKS {
+            self.links.iter_mut().for_each(|link| link.meter.shrink());
         }
     }
 

@@ -72,6 +72,11 @@ impl Meter {
         }
     }
 
+    /// It is one of very many: its quantiles are less fine.
+    pub fn shrink(&mut self) {
+        self.sojourn = Times::small();
+    }
+
     /// Whatever it is told next happens `now`.
     #[inline]
     pub fn pass(&mut self, now: Time) {

@@ -65,13 +65,15 @@ def _network(result: "Measured") -> list[Fold]:
     from sojourn.figures.network import network
 
     grids = [(report.division_grid(result), "Max-min shares"), (_waits(result), "Where data waited longest")]
-    caption = f"The links of {result.name}, and how far each was used."
+    busiest = max(metrics.links(result.runs[0]), key=lambda link: link[1]["utilization"] or 0.0)
+    name, percent = busiest[0].removeprefix(f"{metrics.HOPS}_"), 100 * (busiest[1]["utilization"] or 0.0)
+    finding, caption = f"The busiest link is {name}, used to {percent:.1f} %.", "The mean over runs is drawn."
     return [
         Fold(
             "The network, and what would be fair",
             ["A share is max-min fair where no flow can have more without one that has no more having less."],
             tables=[Table.of_grid(grid, title) for grid, title in grids if grid is not None],
-            pictures=[picture(network(result.native, result.scenario, result), caption, caption, name="network")],
+            pictures=[picture(network(result.native, result.scenario, result), finding, caption, name="network")],
         )
     ]
 
