@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _COLOURS = "cividis_r"
 _ROW_IN, _BAR_IN = 1.35, 0.55
 _POINTS_PER_INCH = 72
+_GIGABIT_MBPS = 1000
+_APART = 1.6
 _BEND = 0.14
 """How far a link bends to its side, so that those there and back lie beside each other."""
 
@@ -32,7 +34,7 @@ def network(scenario: "_native.Scenario", tables: Mapping[str, Any], result: "Me
     links = networks.drawn(scenario, tables)
     if not links:
         raise ValueError("no link says between which nodes it lies")
-    places = _places(links)
+    places = _places(links, _forward(scenario, tables, links))
     rows = 1 + max(abs(y) for _, y in places.values()) * 2
     with styled():
         below_in = 0.0 if result is None else _BAR_IN
@@ -64,29 +66,36 @@ def network(scenario: "_native.Scenario", tables: Mapping[str, Any], result: "Me
     return figure
 
 
-def _places(links: Sequence[networks.Drawn]) -> Places:
-    """Return where nodes stand: in columns by how many links lie between them and where the first one begins."""
-    beside: dict[str, set[str]] = defaultdict(set)
-    for one in links:
-        beside[one.start].add(one.end)
-        beside[one.end].add(one.start)
+def _forward(
+    scenario: "_native.Scenario", tables: Mapping[str, Any], links: Sequence[networks.Drawn]
+) -> list[tuple[networks.Drawn, ...]]:
+    """Return the ways of the data of all groups that send forward, each way once."""
+    by_key = {key: one for one in links for key in one.keys}
+    forward = {group["name"] for group in tables["group"] if group["direction"] == "forward"}
+    ways = (way.there for way in networks.ways(scenario) if way.group in forward)
+    return list({tuple(one.name for one in way): way for there in ways if (way := tuple(by_key[key] for key in there))}.values())
+
+
+def _places(links: Sequence[networks.Drawn], forward: Sequence[Sequence[networks.Drawn]]) -> Places:
+    """Return where nodes stand: data that is sent forward goes from left to right, a column for each link."""
     column: dict[str, int] = {}
-    for begin in (links[0].start, *sorted(beside)):
-        if begin in column:
-            continue
-        column[begin] = 0
-        border = [begin]
-        while border:
-            found = [far for near in border for far in sorted(beside[near]) if far not in column]
-            for far in found:
-                column[far] = min(column[near] for near in beside[far] if near in column) + 1
-            border = list(dict.fromkeys(found))
-    # What is not connected with a column's first node stands one row lower, by its own columns.
+    for _ in links:
+        for way in forward:
+            for one in way:
+                column[one.end] = max(column.get(one.end, 0), column.setdefault(one.start, 0) + 1)
+    # Where several ways begin, each stands just before the node at which it meets another.
+    for one in (way[0] for way in forward):
+        if all(other.end != one.start for way in forward for other in way):
+            column[one.start] = min(column[way[0].end] for way in forward if way[0].start == one.start) - 1
+    for one in links:
+        if one.start not in column:
+            column[one.start] = max(0, column.get(one.end, 1) - 1)
+        column.setdefault(one.end, column[one.start] + 1)
     columns: dict[int, list[str]] = defaultdict(list)
     for name, place in column.items():
         columns[place].append(name)
     return {
-        name: (float(place), (len(names) - 1) / 2 - row)
+        name: (float(place), _APART * ((len(names) - 1) / 2 - row))
         for place, names in columns.items()
         for row, name in enumerate(names)
     }
@@ -136,12 +145,14 @@ def _draw_link(
         fontsize=7,
         linespacing=1.15,
         zorder=2,
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
     )
 
 
 def _label(one: networks.Drawn, percent: float | None) -> str:
     low, high = min(one.rates_mbps), max(one.rates_mbps)
-    rate = f"{low:.4g}" if math.isclose(low, high) else f"{low:.4g} to {high:.4g}"
+    unit, per_mbps = ("Gbit/s", 1e-3) if low >= _GIGABIT_MBPS else ("Mbit/s", 1.0)
+    rate = f"{low * per_mbps:.4g}" if math.isclose(low, high) else f"{low * per_mbps:.4g} to {high * per_mbps:.4g}"
     name = literal(one.name) if one.count == 1 else f"{one.count} × {literal(one.name)}"
     used = "" if percent is None else f", {percent:.0f} %"
-    return f"{name}\n{rate} Mbit/s{used}"
+    return f"{name}\n{rate} {unit}{used}"
