@@ -20,7 +20,7 @@ FLOORS = (
     ("plugins", "ready"),
     ("reading",),
     ("parquet",),
-    ("spelling", "system", "resolved", "chance", "padding"),
+    ("spelling", "system", "resolved", "chance", "padding", "networks"),
     ("data", "tables", "progress"),
     ("worlds.world", "worlds.options"),
     ("worlds.sim", "worlds.fluid"),

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from sojourn import networks
 from sojourn.api import Scenario
 from sojourn.faults import input_error
 from sojourn.worlds.linux.plan import express, shaping
@@ -67,6 +68,7 @@ def _netem(tables: Mapping[str, Any], name: str, device: str) -> str:
 
 
 def _check(tables: Mapping[str, Any], who: str, *, links: bool = True) -> None:
+    networks.check_chain(tables, who)
     for key in _REFUSED:
         if tables.get(key):
             raise input_error(f"{key}: {who} cannot have it; allowed: one link each way that does not change", key=key)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
+from sojourn.faults import input_error
 
 if TYPE_CHECKING:
     from sojourn.measured import Measured
@@ -54,6 +55,17 @@ def crossing(scenario: _native.Scenario) -> list[str]:
     """Return the groups of which a flow's data crosses the bottleneck, in the order of the scenario."""
     routes = zip(scenario.groups, scenario.routes(), strict=True)
     return [group for (group, _), own in routes if any(0 in there for there, _ in own)]
+
+
+def check_chain(tables: Mapping[str, Any], who: str) -> None:
+    """Raise InputError where the links of a resolved scenario form a network, which `who` cannot have."""
+    if is_network(tables):
+        found = "links that form a network"
+        raise input_error(
+            f"bottleneck.from: {who} cannot have {found}; allowed: a chain of links (without from and to)",
+            key="bottleneck.from",
+            found=found,
+        )
 
 
 def max_min(capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ...], float]]) -> list[float]:

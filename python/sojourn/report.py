@@ -100,7 +100,9 @@ def title(result: "Measured") -> str:
 def link_grid(result: "Measured") -> Grid:
     """Tabulate the links: the bottleneck, and the return link, further hops and stations where there are any."""
     links = [link for link, _ in metrics.links(result.runs[0])]
-    shown = networks.gathered([link.removeprefix(f"{metrics.HOPS}_").removeprefix(f"{metrics.STATIONS}_") for link in links])
+    shown = networks.gathered(
+        [link.removeprefix(f"{metrics.HOPS}_").removeprefix(f"{metrics.STATIONS}_") for link in links]
+    )
     columns: dict[str, list[str]] = {}
     for link, name in zip(links, shown.values(), strict=True):
         columns.setdefault(name, []).append(link)

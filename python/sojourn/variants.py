@@ -54,7 +54,11 @@ def with_pings(scenario: Scenario) -> Scenario:
     tables = scenario.to_dict()
     if pings(tables):
         return scenario
-    like = {key: value for key, value in tables["group"][0].items() if key in ("rtt", "stations")}
+    like = {
+        key: value
+        for key, value in tables["group"][0].items()
+        if key in ("rtt", "stations", "from", "to", "path", "back")
+    }
     return made({**tables, "group": [*tables["group"], {**like, "name": PING, "traffic": PING}]})
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn import InputError, _native, purposes
+from sojourn import InputError, _native, networks, purposes
 from sojourn.api import Scenario
 from sojourn.data.statistics import wilson
 from sojourn.export import ISP, LINKS, MODEM, queues
@@ -419,6 +419,7 @@ def what_if(
 
 def _check_line(tables: Mapping[str, Any]) -> None:
     """Raise InputError where no router can shape alone before the bottleneck, or one does already."""
+    networks.check_chain(tables, "whatif")
     if "queue" not in tables.get("bottleneck", {}) or "station" in tables:
         found = "a medium that stations share"
         raise input_error(f"whatif: found {found}; allowed: a line of its own", key="bottleneck.medium", found=found)

@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sojourn import _native
+from sojourn import _native, networks
 
 OVERLOAD = 1.2
 """The most that a probe sends, in parts of the rate found."""
@@ -120,6 +120,7 @@ class Path:
     @classmethod
     def of(cls, resolved: Mapping[str, Any]) -> "Path":
         """Return the path of a resolved scenario: its groups are other traffic, the first of them has the base RTT."""
+        networks.check_chain(resolved, "detect")
         rtt = resolved["group"][0]["rtt"]
         links = {key: resolved[key] for key in ("bottleneck", "reverse", "hop") if resolved.get(key)}
         return cls(links, rtt if isinstance(rtt, str) else rtt[0], resolved["group"])

@@ -73,7 +73,9 @@ def _forward(
     by_key = {key: one for one in links for key in one.keys}
     forward = {group["name"] for group in tables["group"] if group["direction"] == "forward"}
     ways = (way.there for way in networks.ways(scenario) if way.group in forward)
-    return list({tuple(one.name for one in way): way for there in ways if (way := tuple(by_key[key] for key in there))}.values())
+    return list(
+        {tuple(one.name for one in way): way for there in ways if (way := tuple(by_key[key] for key in there))}.values()
+    )
 
 
 def _places(links: Sequence[networks.Drawn], forward: Sequence[Sequence[networks.Drawn]]) -> Places:

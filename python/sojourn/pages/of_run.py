@@ -83,7 +83,9 @@ def _waits(result: "Measured") -> report.Grid | None:
         return None
     found = networks.waits(result)
     links = list(dict.fromkeys(link for own in found.values() for link in own))
-    rows = [[result.titles[group], *(f"{100 * own.get(link, 0.0):.0f}" for link in links)] for group, own in found.items()]
+    rows = [
+        [result.titles[group], *(f"{100 * own.get(link, 0.0):.0f}" for link in links)] for group, own in found.items()
+    ]
     return report.Grid(["group", *(f"{link} [% of the bins]" for link in links)], rows) if rows else None
 
 

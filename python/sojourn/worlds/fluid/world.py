@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn import _native
+from sojourn import _native, networks
 from sojourn.reading import input_error
 from sojourn.record import Record
 from sojourn.spelling import spelled
@@ -177,6 +177,7 @@ def run(
 
 def model(scenario: Record) -> Model:
     """Return the model of a resolved scenario; raises InputError."""
+    networks.check_chain(scenario, "the fluid model")
     link = scenario.bottleneck
     for key in ("framing", "medium", "jitter", "loss", "noise", "protection", "policer", "shaper"):
         if link.get(key):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn import _native, plugins
+from sojourn import _native, networks, plugins
 from sojourn.spelling import spelled_overrides
 from sojourn.worlds.linux.plan import access, express
 from sojourn.worlds.linux.plan.changes import State, Step, step
@@ -52,6 +52,7 @@ class Fit:
 
 def fit(scenario: Mapping[str, Any]) -> Fit:
     """Say a resolved scenario to Linux; raises InputError with all that does not fit."""
+    networks.check_chain(scenario, "the testbed")
     refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in group_refusals(group, _HOST_KEYS))]
     for group in scenario["group"]:
         refusals += access.refusals(group, f"group.{group['name']}", is_tcp=endpoint_kind(group) == TCP)
@@ -137,6 +138,7 @@ def bottleneck(scenario: Mapping[str, Any]) -> tuple[LinkFacts, Expressed]:
 
 def check_sockets(scenario: Mapping[str, Any]) -> None:
     """Raise InputError for flows of a resolved scenario that no real socket can have."""
+    networks.check_chain(scenario, "a path between hosts")
     refusals = [one for group in scenario["group"] for one in group_refusals(group)]
     refusals += _of_groups(scenario)
     if not refusals:
