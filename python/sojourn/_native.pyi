@@ -318,7 +318,7 @@ class Scenario:
     def to_json(self) -> str:
         """Return the resolved scenario as JSON."""
 
-    def as_network(self) -> "Scenario":
+    def as_network(self) -> Scenario:
         """Return the same links and flows with nodes between the links; raises ValueError where that cannot be."""
 
     def mean_rates_mbps(self) -> list[float]:

@@ -96,7 +96,7 @@ def max_min(capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ..
         level += step
         for link, count in busy.items():
             left[link] -= step * count
-        full = {link for link in busy if left[link] <= 1e-9 * capacities[link]}  # noqa: PLR2004 (rounding)
+        full = {link for link in busy if left[link] <= 1e-9 * capacities[link]}
         done = {flow for flow in rising if flows[flow][1] <= level or full.intersection(flows[flow][0])}
         for flow in done:
             given[flow] = level

@@ -129,7 +129,7 @@ def division_grid(result: "Measured") -> Grid | None:
         return None
     rows = []
     for own in zip(*runs, strict=True):
-        fair, goodput = (sum(values) / len(own) for values in zip(*((one.fair_mbps, one.goodput_mbps) for one in own)))
+        fair, goodput = sum(one.fair_mbps for one in own) / len(own), sum(one.goodput_mbps for one in own) / len(own)
         least, most = min(one.least for one in own), max(one.most for one in own)
         rows.append(
             [result.titles[own[0].group], f"{fair:.4g}", f"{goodput:.4g}", f"{100 * least:.0f} to {100 * most:.0f}"]

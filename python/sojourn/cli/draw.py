@@ -25,7 +25,7 @@ from sojourn.reading import ROOT_HELP, read
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @click.option("--out", type=click.Path(), metavar="FILE", required=True, help="PNG, PDF or SVG.")
 @look_options
-def draw(source: str, after_run: bool, overrides: tuple[str, ...], root: str | None, out: str) -> None:  # noqa: FBT001
+def draw(source: str, after_run: bool, overrides: tuple[str, ...], root: str | None, out: str) -> None:
     """Draw the network of SCENARIO: its nodes and links; a chain is drawn as the network that it is.
 
     Links whose names differ only in the number at the end are drawn as one where there are many.

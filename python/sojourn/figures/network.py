@@ -1,4 +1,4 @@
-"""The network of a scenario: nodes, links with their rates, and after a run how far each was used and who waited there."""
+"""The network of a scenario: nodes, links with their rates, and after a run how far each was used."""
 
 import math
 from collections import defaultdict
@@ -132,8 +132,11 @@ def _draw_link(
         zorder=1,
     )
     # A quadratic curve with its control point off the middle passes half as far beside it.
-    points = axes.transData.transform([(x0, y0), (x1, y1)]) * _POINTS_PER_INCH / axes.get_figure(root=True).dpi
-    across, up = points[1] - points[0]
+    (across, up), dpi = (
+        axes.transData.transform([(x1, y1)])[0] - axes.transData.transform([(x0, y0)])[0],
+        axes.figure.dpi,
+    )
+    across, up = across * _POINTS_PER_INCH / dpi, up * _POINTS_PER_INCH / dpi
     length = math.hypot(across, up) or 1.0
     off = bend * length / 2 + 4
     side = (off * up / length, -off * across / length)
@@ -155,6 +158,6 @@ def _label(one: networks.Drawn, percent: float | None) -> str:
     low, high = min(one.rates_mbps), max(one.rates_mbps)
     unit, per_mbps = ("Gbit/s", 1e-3) if low >= _GIGABIT_MBPS else ("Mbit/s", 1.0)
     rate = f"{low * per_mbps:.4g}" if math.isclose(low, high) else f"{low * per_mbps:.4g} to {high * per_mbps:.4g}"
-    name = literal(one.name) if one.count == 1 else f"{one.count} × {literal(one.name)}"
+    name = literal(one.name) if one.count == 1 else f"{one.count} x {literal(one.name)}"
     used = "" if percent is None else f", {percent:.0f} %"
     return f"{name}\n{rate} {unit}{used}"

@@ -19,6 +19,7 @@ def taken(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
     found: dict[tuple[str, str], list[float]] = {}
     for at, _, groups in by_run(plan, dataset, ("goodput_mbps",)):
         low, first = (groups[group]["goodput_mbps"] or 0.0 for group in ("low", "first"))
-        found.setdefault((at.get("managed", at.get("mark", "")), at["low"]), []).append(100 * low / (low + first))
+        managed = str(at["managed"] if "managed" in at else at["mark"])
+        found.setdefault((managed, str(at["low"])), []).append(100 * low / (low + first))
     for (managed, low), parts in found.items():
         yield {"managed": managed, "low": low}, "", "part", Number.of(parts)
