@@ -1,7 +1,7 @@
 //! Tables that stand for several links.
 
 use crate::diagnostic::{Fault, Reporter};
-use crate::form::MAX_LINKS;
+use crate::form::{Key, MAX_LINKS};
 use crate::node::{Data, Node, Table};
 use crate::routes::NUMBER;
 
@@ -27,6 +27,11 @@ fn count(hop: &Node) -> Option<u64> {
         Data::Integer(count) => u64::try_from(count).ok().filter(|&count| count > 0),
         _ => None,
     }
+}
+
+/// Whether a list as the value of a key of such a table is dealt out to its links: of all but those that tell them apart.
+pub(crate) fn is_dealt_out(key: &Key) -> bool {
+    !["name", "count"].contains(&key.name)
 }
 
 fn copies(hop: Node, most: u64) -> Vec<Node> {

@@ -40,7 +40,12 @@ fn fill_by_profile(schema: &mut Value) {
 type Definitions = Map<String, Value>;
 
 fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
-    let properties: Map<_, _> = section.keys().map(|key| (key.name.to_owned(), property(key, definitions))).collect();
+    let is_dealt = |key: &Key| section.name == "hop" && crate::repeated::is_dealt_out(key);
+    let property = |key: &'static Key| {
+        let one = property(key, definitions);
+        (key.name.to_owned(), if is_dealt(key) { one_or_list(&one) } else { one })
+    };
+    let properties: Map<_, _> = section.keys().map(property).collect();
     let required: Vec<_> =
         section.keys().filter(|key| matches!(key.presence, Presence::Required)).map(|key| key.name).collect();
     let mut schema = json!({
@@ -80,6 +85,17 @@ fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
         schema["allOf"] = json!(conditions);
     }
     schema
+}
+
+/// A value, or a list of them that is dealt out to many alike.
+fn one_or_list(one: &Value) -> Value {
+    let mut both = json!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] });
+    for key in ["description", "examples", "default"] {
+        if let Some(value) = one.get(key) {
+            both[key] = value.clone();
+        }
+    }
+    both
 }
 
 /// Any of the keys of a part; an algorithm's table may name parameters alone.
