@@ -28,6 +28,7 @@ FLOORS = (
     ("worlds.hosts",),
     ("worlds",),
     ("measured",),
+    ("fairness",),
     ("store",),
     ("data.dataset", "sweeps"),
     ("report", "figures"),

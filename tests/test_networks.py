@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.conftest import Command
 
 import sojourn
-from sojourn import InputError, networks
+from sojourn import InputError, fairness, networks
 
 NEWRENO = {"control": "newreno", "rtt": "20 ms"}
 LINK = {"rate": "10 Mbit/s", "delay": "5 ms"}
@@ -43,7 +43,7 @@ def test_a_max_min_division_fits_and_no_flow_can_have_more(
 ) -> None:
     capacities = dict(zip("abcd", rates, strict=True))
     flows = [(tuple(sorted(links)), wanted) for links, wanted in drawn]
-    given_ = networks.max_min(capacities, flows)
+    given_ = fairness.max_min(capacities, flows)
     load = {
         link: sum(own for own, (links, _) in zip(given_, flows, strict=True) if link in links) for link in capacities
     }
@@ -59,7 +59,7 @@ def test_a_max_min_division_fits_and_no_flow_can_have_more(
 
 
 def test_fair_queueing_gives_nearly_max_min_shares() -> None:
-    found = {one.group: one for one in networks.divisions(lot().run())}
+    found = {one.group: one for one in fairness.divisions(lot().run())}
     assert [round(one.fair_mbps, 2) for one in found.values()] == [4.83] * 3
     assert all(0.85 < one.least <= one.most < 1.15 for one in found.values())
 
@@ -68,7 +68,7 @@ def test_what_others_get_is_left_out_of_the_shares() -> None:
     cbr = {"kind": "cbr", "rate": "4 Mbit/s"}
     tables = lot().to_dict()
     group = [*tables["group"][:2], {"name": "two", "path": "second", "rtt": "20 ms", "traffic": cbr}]
-    found = networks.divisions(lot(group=group).run())
+    found = fairness.divisions(lot(group=group).run())
     assert [one.group for one in found] == ["long", "one"]
     # Half of the first link, which is less than the 6 Mbit/s that the second has left.
     assert found[0].fair_mbps == pytest.approx(4.83, abs=0.05)
@@ -77,7 +77,7 @@ def test_what_others_get_is_left_out_of_the_shares() -> None:
 def test_data_waits_where_a_queue_is() -> None:
     tables = lot("droptail").to_dict()
     hop = [{**tables["hop"][0], "rate": "5 Mbit/s"}]
-    found = networks.waits(lot("droptail", hop=hop).run(series=True))
+    found = fairness.waits(lot("droptail", hop=hop).run(series=True))
     assert set(found["one"]) == {"bottleneck"}
     assert set(found["two"]) == {"second"}
     assert found["long"]["second"] > 0.8

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sojourn import networks
+from sojourn import fairness, networks
 from sojourn.chance import one_situation
 from sojourn.data import metrics
 from sojourn.data.statistics import Statistic, states
@@ -124,7 +124,7 @@ def division_grid(result: "Measured") -> Grid | None:
     """Tabulate what groups got of their max-min shares, mean over runs; None where the scenario is no network."""
     if not networks.is_network(result.scenario):
         return None
-    runs = [networks.divisions(result, run) for run in range(len(result.runs))]
+    runs = [fairness.divisions(result, run) for run in range(len(result.runs))]
     if not any(runs):
         return None
     rows = []

@@ -3,7 +3,7 @@
 import tomllib
 from typing import TYPE_CHECKING
 
-from sojourn import networks, report
+from sojourn import fairness, networks, report
 from sojourn.data import metrics
 from sojourn.grade import pings, sentence
 from sojourn.pages.laboratory import link
@@ -81,7 +81,7 @@ def _network(result: "Measured") -> list[Fold]:
 def _waits(result: "Measured") -> report.Grid | None:
     if result.bin_s is None:
         return None
-    found = networks.waits(result)
+    found = fairness.waits(result)
     links = list(dict.fromkeys(link for own in found.values() for link in own))
     rows = [
         [result.titles[group], *(f"{100 * own.get(link, 0.0):.0f}" for link in links)] for group, own in found.items()

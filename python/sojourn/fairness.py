@@ -1,0 +1,134 @@
+"""What a fair division of a network's links would be, what flows got of it, and where their data waited.
+
+The fair division is max-min: no flow can have more without one that has no more having less. It is found by progressive
+filling (Bertsekas and Gallager, Data Networks, 2nd edition, section 6.5.2). Flows that want all they can get are judged
+by it; of the others it is taken that they want what they got.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sojourn import networks
+
+if TYPE_CHECKING:
+    from sojourn.measured import Measured
+
+
+def max_min(capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ...], float]]) -> list[float]:
+    """Divide links among flows, each of which crosses some of them and wants at most so much; in the same unit.
+
+    Two links in a row, one flow over both and one over each (a parking lot), and a flow that wants little:
+
+    >>> max_min({"a": 10.0, "b": 4.0}, [(("a", "b"), 99.0), (("a",), 99.0), (("b",), 99.0)])
+    [2.0, 8.0, 2.0]
+    >>> max_min({"a": 10.0}, [(("a",), 99.0), (("a",), 1.0)])
+    [9.0, 1.0]
+    """
+    given = [0.0] * len(flows)
+    left = dict(capacities)
+    crossing: dict[str, set[int]] = defaultdict(set)
+    for flow, (links, _) in enumerate(flows):
+        for link in links:
+            crossing[link].add(flow)
+    rising = set(range(len(flows)))
+    level = 0.0
+    while rising:
+        # All that still rise are at the same level: the next stop is a link that is full, or a flow that has enough.
+        busy = {link: len(own) for link, own in crossing.items() if own}
+        step = min(
+            [left[link] / count for link, count in busy.items()] + [flows[flow][1] - level for flow in rising],
+        )
+        step = max(step, 0.0)
+        level += step
+        for link, count in busy.items():
+            left[link] -= step * count
+        full = {link for link in busy if left[link] <= 1e-9 * capacities[link]}
+        done = {flow for flow in rising if flows[flow][1] <= level or full.intersection(flows[flow][0])}
+        for flow in done:
+            given[flow] = level
+            for link in flows[flow][0]:
+                crossing[link].discard(flow)
+        rising -= done
+    return given
+
+
+@dataclass
+class Division:
+    """What the flows of a group got of their fair shares."""
+
+    group: str
+    fair_mbps: float
+    """The mean of the fair shares of its flows, as goodput."""
+    goodput_mbps: float
+    """The mean of what they got."""
+    least: float
+    """The least of what a flow got over its fair share."""
+    most: float
+
+
+def divisions(result: "Measured", run: int = 0) -> list[Division]:
+    """Return, for each group whose flows want all they can get, what they got of their max-min shares."""
+    native = result.native
+    capacities = dict(zip(native.links, native.mean_rates_mbps(), strict=True))
+    greedy = {group.name: _payload_share(group) for group in result.scenario.group if _wants_all(group)}
+    all_ways = list(networks.ways(native))
+    goodputs = [flow.goodput_mbps for flow in result.runs[run].flows]
+    wanted = [
+        (way.there, max(capacities.values(), default=0.0) if way.group in greedy else goodput)
+        for way, goodput in zip(all_ways, goodputs, strict=True)
+    ]
+    fair = max_min(capacities, wanted)
+    found = []
+    for name, payload in greedy.items():
+        own = [(fair[place] * payload, goodputs[place]) for place, way in enumerate(all_ways) if way.group == name]
+        parts = [goodput / share for share, goodput in own if share > 0.0]
+        if parts:
+            means = [sum(values) / len(own) for values in zip(*own, strict=True)]
+            found.append(Division(name, means[0], means[1], min(parts), max(parts)))
+    return found
+
+
+def _wants_all(group: Mapping[str, Any]) -> bool:
+    return group["traffic"]["kind"] == "bulk" and "size" not in group["traffic"]
+
+
+def _payload_share(group: Mapping[str, Any]) -> float:
+    payload, _, _ = str(group["transport"]["payload"]).partition(" ")
+    header, _, _ = str(group["transport"]["header"]).partition(" ")
+    return float(payload) / (float(payload) + float(header))
+
+
+def waits(result: "Measured", run: int = 0) -> dict[str, dict[str, float]]:
+    """Return, for each group, in which share of the run's bins the data of its flows waited longest at which link.
+
+    Bins in which it waited nowhere do not count; a group whose data never waited has none. Links with numbered names
+    count as one where there are many. Needs the time series.
+    """
+    import numpy as np
+
+    queue = result.queue.filter(_of_seed(result, run))
+    links = queue["link"].combine_chunks()
+    names, codes = links.dictionary.to_pylist(), links.indices.to_numpy()
+    delays = {name: np.nan_to_num(queue["queue_ms"].to_numpy()[codes == code]) for code, name in enumerate(names)}
+    shown = networks.gathered(names)
+    bins: dict[str, Counter[str]] = {}
+    for (group, crossed), flows in Counter((way.group, way.there) for way in networks.ways(result.native)).items():
+        own = [name for link in crossed if (name := link.removeprefix("hops_")) in delays]
+        table = np.vstack([delays[name] for name in own]) if own else np.zeros((1, 0))
+        where = table.argmax(axis=0)[table.max(axis=0) > 0.0]
+        counted = bins.setdefault(group, Counter())
+        for place, name in enumerate(own):
+            counted[shown[name]] += flows * int((where == place).sum())
+    return {
+        group: {name: count / counted.total() for name, count in counted.items() if count}
+        for group, counted in bins.items()
+        if counted.total()
+    }
+
+
+def _of_seed(result: "Measured", run: int) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.equal(pc.field("seed"), result.runs[run].seed)
