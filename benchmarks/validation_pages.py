@@ -82,6 +82,14 @@ def _index(document: Document) -> list[str]:
             written by the same command. Linux's own TCP tests:
             [their page](validation/packetdrill.md). A kernel's TCP over recorded links in real time:
             [beside Mahimahi](validation/mahimahi.md)."""),
+        paragraph("""Lines that `sojourn import` read from captures: [beside the true ones](validation/twins.md),
+            written by `python -m benchmarks.twins`. Networks, and what many homes cost:
+            [beside ns-3](validation/networks.md),
+            written by `python -m benchmarks.networks`."""),
+        paragraph("""A program in real time behind `sojourn shell`:
+            [beside the simulation and a kernel's queues](validation/programs.md), written by
+            `python -m benchmarks.programs`. Other people's stacks behind the same queues:
+            [beside Sojourn's senders](validation/stacks.md), written by `python -m benchmarks.stacks`."""),
         paragraph("""Whole scenarios on a real kernel beside the same in simulation:
             [the last part of the testbed's study](papers/gong-testbed.md#the-kernel-beside-the-simulator),
             by `sojourn paper gong-testbed`. How often `sojourn detect` names the queue of a real kernel:

@@ -8,7 +8,7 @@ use crate::form::{Form, Part, Section};
 use crate::format::SCENARIO;
 use crate::node::{Data, Node, Origin, Table};
 use crate::stations::has_air;
-use crate::types::Path;
+use crate::types::Rerouted;
 use crate::{GroupChange, GroupKeys, Which, derived, overrides, routes, rules};
 use sojourn_core::Span;
 
@@ -168,25 +168,27 @@ impl Present {
         let Element { index, path, keys, fields } = self.element(checker, part, "group", node, path)?;
         rules::retuned(&before, index, &fields, &path, checker.reporter);
         let control = fields.chosen("control").filter(|_| keys.contains(&"control"));
-        let routes = if keys.iter().any(|key| ["path", "back"].contains(key)) {
-            match routes::of_group(&fields, &self.fields) {
-                Ok(routes) => {
-                    Some((routes, GroupKeys::read(&fields).map(|keys| Path { path: keys.path, back: keys.back })?))
-                }
-                Err(wrong) => {
-                    rules::no_route(wrong, &fields, &path, checker.reporter);
-                    return None;
-                }
-            }
-        } else {
-            None
-        };
+        let is_rerouted = keys.iter().any(|key| ["path", "back"].contains(key));
+        let rerouted = is_rerouted.then(|| self.rerouted(checker, &before[index], &fields, &path)).flatten();
         Some(GroupChange {
             group: index,
-            routes,
+            rerouted,
             control: control.map(|control| control.params.clone()),
             rtt: keys.contains(&"rtt").then(|| derived::rtts(&fields)),
         })
+    }
+
+    /// The way of the group `fields`, which was `before` it names another one.
+    fn rerouted(
+        &self,
+        checker: &mut Checker<'_, '_>,
+        before: &Fields,
+        fields: &Fields,
+        path: &str,
+    ) -> Option<Rerouted> {
+        rules::rerouted(before, fields, path, &self.fields, checker.reporter);
+        let GroupKeys { path, back, .. } = GroupKeys::read(fields)?;
+        Some(Rerouted { path, back, routes: routes::of_group(fields, &self.fields).ok()? })
     }
 
     /// Makes the change `node` of one of the tables `list`, which it addresses by its name.

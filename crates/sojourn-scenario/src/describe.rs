@@ -78,12 +78,9 @@ fn change(change: &Change, hops: &[Hop], groups: &[Group]) -> Fields {
         if let Some(rtt) = &one.rtt {
             part.put("rtt", per_flow(rtt));
         }
-        if let Some((_, said)) = &one.routes {
-            for (key, links) in
-                [("path", &said.path), ("back", &said.back)].into_iter().filter(|(_, links)| !links.is_empty())
-            {
-                part.put(key, Item::List(links.iter().cloned().map(Item::Text).collect()));
-            }
+        let links = one.rerouted.iter().flat_map(|one| [("path", &one.path), ("back", &one.back)]);
+        for (key, links) in links.filter(|(_, links)| !links.is_empty()) {
+            part.put(key, Item::List(links.iter().cloned().map(Item::Text).collect()));
         }
         part
     };

@@ -16,7 +16,6 @@ mod ways;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
 use crate::format::MAX_FLOWS_IN_ALL;
-use crate::routes::Wrong;
 
 /// Checks everything that concerns more than one key.
 pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
@@ -44,9 +43,9 @@ pub(crate) fn retuned(before: &[Fields], index: usize, group: &Fields, path: &st
     groups::retuned(before, index, group, path, reporter);
 }
 
-/// Reports that the group at `path` has no route.
-pub(crate) fn no_route(wrong: Wrong, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    network::report(wrong, group, path, reporter);
+/// Checks the way that a change gives the group at `path`, which was `before`.
+pub(crate) fn rerouted(before: &Fields, group: &Fields, path: &str, scenario: &Fields, reporter: &mut Reporter<'_>) {
+    network::rerouted(before, group, path, scenario, reporter);
 }
 
 fn times(scenario: &Fields, reporter: &mut Reporter<'_>) {

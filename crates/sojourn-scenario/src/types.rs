@@ -48,14 +48,16 @@ pub struct Change {
     pub groups: Vec<GroupChange>,
 }
 
-/// The links that a group names, one by one, where it does.
+/// Another way of a group.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct Path {
-    /// Of its data.
+pub struct Rerouted {
+    /// The links of its data, as the group names them then; none where it does not.
     pub path: Vec<String>,
-    /// Of its acknowledgements.
+    /// Those of its acknowledgements.
     pub back: Vec<String>,
+    /// What that makes of its flows' routes, as those of [`Group`] are.
+    pub routes: Vec<Route>,
 }
 
 /// A group that changes.
@@ -68,9 +70,8 @@ pub struct GroupChange {
     pub control: Option<Params>,
     /// The base round-trip time of each of its flows from then on, where the change names it.
     pub rtt: Option<Vec<Span>>,
-    /// The routes of its flows from then on, as those of [`Group`] are, and what the group says of them, where the change
-    /// names any.
-    pub routes: Option<(Vec<Route>, Path)>,
+    /// Another way from then on, where the change names one.
+    pub rerouted: Option<Rerouted>,
 }
 
 /// A link that changes.

@@ -354,7 +354,9 @@ impl Builder<'_> {
         let mut present: Vec<u32> = flows.iter().map(|flow| flow.route).collect();
         let mut reroutes = Reroutes::new();
         for (index, change) in scenario.changes.iter().enumerate() {
-            for (group, changed) in change.groups.iter().filter_map(|one| Some((one.group, &one.routes.as_ref()?.0))) {
+            for (group, changed) in
+                change.groups.iter().filter_map(|one| Some((one.group, &one.rerouted.as_ref()?.routes)))
+            {
                 for (number, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.group as usize == group) {
                     let route = &changed[flow.index as usize % changed.len()];
                     let before = Some(present[number]);

@@ -44,8 +44,25 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     }
 }
 
+/// Checks the way that a change gives a group, which was `before`.
+pub(super) fn rerouted(before: &Fields, group: &Fields, path: &str, scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let key = if group.slot("path").is_some() { "path" } else { "back" };
+    let mut error = |found: &str, allowed: &str| {
+        reporter.error(group.origin_of(key), &join(path, key), Fault::new(found), allowed);
+    };
+    let name = before.text("name");
+    let has_other = || scenario.tables("group").iter().any(|other| other.text("connections_of") == name);
+    if !is_network(scenario) {
+        error("another way where links form a chain", "links between nodes (from and to)");
+    } else if before.slot("connections_of").is_some() || has_other() {
+        error("another way of connections that carry data both ways", "no change of path or back");
+    } else if let Err(wrong) = routes::of_group(group, scenario) {
+        report(wrong, group, path, reporter);
+    }
+}
+
 /// Reports that a group has no route.
-pub(super) fn report((key, found, allowed): Wrong, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+fn report((key, found, allowed): Wrong, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     if !is_faulty(&OF_NETWORK, path, reporter) {
         reporter.error(group.origin_of(key), &join(path, key), found, allowed);
     }

@@ -1,0 +1,216 @@
+"""Networks beside ns-3: a parking lot in twenty cells, and what homes cost. Written to docs/validation/networks.md.
+
+    python -m benchmarks.networks
+    python -m benchmarks.networks --render
+
+The tolerance was chosen before the first run: the means of both simulators are within 10 %, or within two standard
+errors of their difference.
+"""
+
+import argparse
+import json
+import math
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import load, paragraph, save, say, table, write_page
+from benchmarks.peers.runs import HERE, build_ns3
+from sojourn import Scenario, scenario
+
+NAME, PAGE = "networks", "validation/networks"
+SOURCE = HERE / "ns3_network.cc"
+SEEDS = range(1, 9)
+RATE_MBPS, DELAY_MS, RTT_MS, LIMIT = 10.0, 5.0, 20.0, 50
+WITHIN, ERRORS = 0.10, 2.0
+CELLS = [
+    *[(queue, "newreno", links) for queue in ("droptail", "codel", "fq_codel", "pie") for links in (1, 2, 3, 4)],
+    *[("fq_codel", "cubic", links) for links in (1, 2, 3, 4)],
+]
+PACKET_MS = 1500 * 8 / RATE_MBPS / 1e3
+"""Of the packet that ns-3's device holds behind each discipline: here a part of the path."""
+TRANSPORT = {"preset": "rfc", "reduction": "proportional", "disorder": "conservation", "ack_delay": "200 ms"}
+HOMES, FLOWS, CORE_GBPS, HOME_MBPS, SPEED_S = 500, 4, 10, 25, 1.0
+
+
+def lot(queue: str, control: str, links: int) -> Scenario:
+    """Return the parking lot as ns-3 has it."""
+    kind: dict[str, Any] = {"kind": queue, "limit": f"{LIMIT - 1} packets"} | (
+        {} if queue == "droptail" else {"preset": "ns3"}
+    )
+    kind |= {"perfect": True} if queue == "fq_codel" else {}
+    link = {"rate": f"{RATE_MBPS:g} Mbit/s", "delay": f"{DELAY_MS:g} ms", "queue": kind}
+    names = ["bottleneck", *(f"link-{number}" for number in range(2, links + 1))]
+    ends = [{"from": f"n{place}", "to": f"n{place + 1}"} for place in range(links)]
+
+    def flow(name: str, path: Sequence[str]) -> dict[str, Any]:
+        rtt = f"{RTT_MS + len(path) * PACKET_MS:g} ms"
+        own = {
+            "control": {"kind": control, "preset": "ns3"},
+            "transport": TRANSPORT,
+            "start": {"uniform": ["0 s", "0.1 s"]},
+        }
+        return {"name": name, "path": list(path), "rtt": rtt, **own}
+
+    hops = [{"name": name, **link, **end} for name, end in zip(names[1:], ends[1:], strict=True)]
+    return scenario(
+        {
+            "duration": "60 s",
+            "warmup": "10 s",
+            "bottleneck": {**link, **ends[0]},
+            **({"hop": hops} if hops else {}),
+            "group": [flow("long", names), *(flow(f"one-{place}", [name]) for place, name in enumerate(names))],
+        }
+    )
+
+
+def homes(*, as_chain: bool = False) -> Scenario:
+    """Return homes behind one link; as a chain, all flows cross one further link that is never full."""
+    core: dict[str, Any] = {
+        "rate": f"{CORE_GBPS} Gbit/s",
+        "delay": "5 ms",
+        "queue": {"kind": "droptail", "limit": "1000 packets"},
+    }
+    line = {**core, "rate": f"{HOME_MBPS} Mbit/s", "queue": {"kind": "droptail", "limit": f"{LIMIT} packets"}}
+    flow = {"name": "down", "flows": HOMES * FLOWS, "control": "newreno", "rtt": "20 ms"}
+    if as_chain:
+        hop, way = {"name": "down", "at": "after", **core, "rate": "100 Gbit/s"}, {}
+    else:
+        hop, way = {"name": "down", "count": HOMES, "from": "b", "to": "home-*", **line}, {"from": "a", "to": "home-*"}
+        core |= {"from": "a", "to": "b"}
+    return scenario({"duration": f"{SPEED_S:g} s", "bottleneck": core, "hop": [hop], "group": [{**flow, **way}]})
+
+
+def _ns3(program: Path, **keys: object) -> tuple[dict[str, Any], float, float]:
+    """Return what a run printed, its processor time in s and its most memory in MB."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run(
+        [str(program), *(f"--{key}={value}" for key, value in keys.items())], capture_output=True, text=True, check=True
+    )
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return json.loads(done.stdout), usage.ru_utime - before, usage.ru_maxrss / 1e3
+
+
+def cell(program: Path, queue: str, control: str, links: int) -> dict[str, Any]:
+    """Run one cell in both: goodputs of the flow over all links, and the mean of those over one, for each seed."""
+    keys = {"links": links, "queue": queue, "control": control, "limit": LIMIT}
+    with ThreadPoolExecutor(2) as pool:
+        theirs = list(pool.map(lambda seed: _ns3(program, seed=seed, **keys)[0]["goodput_mbps"], SEEDS))
+    result = lot(queue, control, links).with_({"runs": len(SEEDS)}).run()
+    ours = [[group.goodput_mbps for group in run.groups.values()] for run in result.runs]
+    names = list(result.runs[0].groups)
+    found: dict[str, Any] = {"queue": queue, "control": control, "links": links}
+    for who, runs in (("sojourn", ours), ("ns3", theirs)):
+        place = names.index("long") if who == "sojourn" else 0
+        found[who] = {
+            "long": [run[place] for run in runs],
+            "one": [statistics.mean(value for index, value in enumerate(run) if index != place) for run in runs],
+        }
+    return found
+
+
+def speed(program: Path) -> list[dict[str, Any]]:
+    """Measure homes in both, and the chain of as many flows here."""
+    rows = []
+    for name, run in (("network", homes()), ("chain", homes(as_chain=True))):
+        begin, result = time.process_time(), run.run(jobs=1)
+        seconds = time.process_time() - begin
+        links = [result.runs[0].bottleneck, *result.runs[0].hops.values()]
+        rows.append({"what": name, "s": seconds, "hops": sum(link.departures for link in links)})
+    say("ns-3: homes, some minutes")
+    keys = {
+        "homes": HOMES,
+        "flows": FLOWS,
+        "rate": CORE_GBPS * 1e9,
+        "home_rate": HOME_MBPS * 1e6,
+        "warmup": 0,
+        "limit": LIMIT,
+    }
+    idle = _ns3(program, duration=0, **keys)[1]
+    printed, seconds, memory = _ns3(program, duration=SPEED_S, **keys)
+    rows.append({"what": "ns-3", "s": seconds - idle, "hops": printed["sent"], "mb": memory})
+    return rows
+
+
+def agrees(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Tell whether two means are within the tolerance."""
+    difference = abs(statistics.mean(one) - statistics.mean(other))
+    error = math.hypot(*(statistics.stdev(values) / math.sqrt(len(values)) for values in (one, other)))
+    return difference <= max(WITHIN * statistics.mean(other), ERRORS * error)
+
+
+def _shown(values: Sequence[float]) -> str:
+    return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
+
+
+def page(found: dict[str, Any]) -> str:
+    """Return the page."""
+    rows, held = [], 0
+    for one in found["cells"]:
+        good = {flow: agrees(one["sojourn"][flow], one["ns3"][flow]) for flow in ("long", "one")}
+        held += all(good.values())
+        numbers = [_shown(one[who][flow]) for flow in ("long", "one") for who in ("sojourn", "ns3")]
+        said = (
+            "yes"
+            if all(good.values())
+            else f"**no**: {' and '.join(flow for flow, is_good in good.items() if not is_good)}"
+        )
+        rows.append([one["queue"], one["control"], str(one["links"]), *numbers, said])
+    costs = {row["what"]: row for row in found["speed"]}
+    each = {name: row["s"] / row["hops"] * 1e9 for name, row in costs.items()}
+    speeds = [
+        [name, f"{row['s']:.2f}", f"{row['hops']:,}", f"{each[name]:.0f}", f"{each[name] / each['chain']:.2f}"]
+        for name, row in costs.items()
+    ]
+    return "\n\n".join(
+        [
+            "# Networks beside ns-3",
+            "<!-- Written by `python -m benchmarks.networks`. Do not edit by hand. -->",
+            paragraph(
+                f"""The same parking lot in both: links of {RATE_MBPS:g} Mbit/s and {DELAY_MS:g} ms in a row, one
+                bulk flow over all of them and one over each, {RTT_MS:g} ms beside the links, queues of {LIMIT}
+                packets. 50 s are measured after 10 s, {len(SEEDS)} runs in each. Chosen before the first run: means
+                agree within {100 * WITHIN:.0f} %, or within two standard errors of their difference."""
+            ),
+            f"**{held} of {len(rows)} cells agree.** Goodput in Mbit/s, mean and standard deviation over runs.",
+            table(
+                ["queue", "control", "links>", "long, Sojourn>", "long, ns-3>", "one, Sojourn>", "one, ns-3>", "agree"],
+                rows,
+            ),
+            "## Many homes",
+            paragraph(
+                f"""{HOMES} homes with lines of {HOME_MBPS} Mbit/s behind a core of {CORE_GBPS} Gbit/s, {HOMES * FLOWS}
+                bulk flows, {SPEED_S:g} s simulated on one core. A packet-hop is a packet that a link has sent. The
+                chain has as many flows over two links."""
+            ),
+            table(["", "s of processor time>", "packet-hops>", "ns each>", "times the chain's>"], speeds),
+            paragraph(
+                """A packet that goes to one of 500 lines meets a queue that the processor has not seen for long: what
+                the network costs beyond the chain is memory that is not in the cache, not work."""
+            ),
+        ]
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run what is asked, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.networks", description="Networks beside ns-3.")
+    parser.add_argument("--render", action="store_true", help="write the page from the numbers of the last run")
+    if not parser.parse_args(arguments).render:
+        program = build_ns3(source=SOURCE)
+        cells = []
+        for queue, control, links in CELLS:
+            say(f"{queue}, {control}, {links} links")
+            cells.append(cell(program, queue, control, links))
+        save(NAME, {"cells": cells, "speed": speed(program)})
+    write_page(PAGE, page(load(NAME)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
