@@ -136,3 +136,82 @@ fn a_connection_outlives_its_route() {
     assert!(record.hops["second"].arrivals > 300);
     close(record.hops["lower"].utilization.unwrap(), 0.5, 0.05);
 }
+
+/// The links of a way that takes a random link at each node, where it reaches `to` without passing a node twice.
+fn random_way(links: &[(usize, usize)], from: usize, to: usize, random: &mut Stream) -> Option<Vec<usize>> {
+    let (mut at, mut way, mut passed) = (from, Vec::new(), vec![from]);
+    while at != to {
+        let on: Vec<usize> =
+            (0..links.len()).filter(|&link| links[link].0 == at && !passed.contains(&links[link].1)).collect();
+        let link = *on.get((random.uniform() * on.len() as f64) as usize)?;
+        way.push(link);
+        at = links[link].1;
+        passed.push(at);
+    }
+    Some(way)
+}
+
+/// A random network with groups of all kinds, some of which change their way while packets are under way.
+fn random_network(random: &mut Stream) -> String {
+    let below = |random: &mut Stream, end: usize| (random.uniform() * end as f64) as usize;
+    let mut links: Vec<(usize, usize)> = (0..5).map(|node| (node, (node + 1) % 5)).collect();
+    links.extend((0..below(random, 8)).map(|_| (below(random, 5), below(random, 5))).filter(|(from, to)| from != to));
+    let name = |link: usize| if link == 0 { "bottleneck".to_owned() } else { format!("l{link}") };
+    let mut text = "duration = \"2 s\"\n".to_owned();
+    let mut hops = String::new();
+    for (index, (from, to)) in links.iter().enumerate() {
+        let queue = ["droptail", "fq_codel", "red", "codel"][below(random, 4)];
+        let more = ["", "loss = 0.02\n", "jitter = \"5 ms\"\n", "delay = \"7 ms\"\n"][below(random, 4)];
+        let rate = 1 + below(random, 20);
+        let keys = format!("from = \"n{from}\"\nto = \"n{to}\"\nrate = \"{rate} Mbit/s\"\nqueue = \"{queue}\"\n{more}");
+        if index == 0 {
+            text += &format!("[bottleneck]\n{keys}");
+        } else {
+            hops += &format!("[[hop]]\nname = \"{}\"\n{keys}", name(index));
+        }
+    }
+    text += &hops;
+    let mut changes = String::new();
+    for group in 0..1 + below(random, 4) {
+        let (from, away) = (below(random, 5), 1 + below(random, 4));
+        let to = (from + away) % 5;
+        let kind = [
+            "control = \"cubic\"",
+            "control = \"newreno\"\ntransport = \"linux\"\nflows = 2\naccess_rate = \"50 Mbit/s\"\nhost = \"linux\"",
+            "traffic = { kind = \"cbr\", rate = \"2 Mbit/s\" }",
+            "traffic = \"ping\"",
+            "traffic = { kind = \"padding\", rate = \"50 packets/s\", reach = \"bottleneck\" }",
+        ][below(random, 5)];
+        let direction = ["forward", "reverse"][below(random, 2)];
+        text += &format!(
+            "[[group]]\nname = \"g{group}\"\nrtt = \"20 ms\"\nfrom = \"n{from}\"\nto = \"n{to}\"\n\
+             direction = \"{direction}\"\n{kind}\n"
+        );
+        for at in 1..1 + below(random, 3) {
+            for (key, from, to) in [("path", from, to), ("back", to, from)] {
+                let Some(way) = random_way(&links, from, to, random) else { continue };
+                let names: Vec<_> = way.iter().map(|&link| format!("\"{}\"", name(link))).collect();
+                changes += &format!(
+                    "[[change]]\nat = \"0.{at}7 s\"\ngroup = [{{ name = \"g{group}\", {key} = [{}] }}]\n",
+                    names.join(", ")
+                );
+            }
+        }
+    }
+    text + &changes
+}
+
+/// Debug runs compare what flows sent with what the network holds, at every look.
+#[test]
+fn random_networks_lose_nothing_unseen() {
+    let mut rerouted = 0;
+    for seed in 0..150 {
+        let text = random_network(&mut Stream::new(seed, "network"));
+        let scenario = scenario(&text);
+        rerouted += usize::from(!scenario.changes.is_empty());
+        let record = run(&scenario);
+        let again = Scenario::parse(&scenario.to_toml(), None, &Base::Nowhere, &[]).expect("what it writes it reads");
+        assert_eq!(self::text(&run(&again.scenario)), self::text(&record), "{text}");
+    }
+    assert!(rerouted > 50, "{rerouted} had changes of a way");
+}
