@@ -208,6 +208,7 @@ def main(arguments: Sequence[str]) -> None:
         for queue, control, links in CELLS:
             say(f"{queue}, {control}, {links} links")
             cells.append(cell(program, queue, control, links))
+            save(NAME, {"cells": cells, "speed": []})
         save(NAME, {"cells": cells, "speed": speed(program)})
     write_page(PAGE, page(load(NAME)))
 

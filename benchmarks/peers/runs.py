@@ -24,7 +24,10 @@ from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, PeerName, Point, Send
 HERE = Path(__file__).resolve().parent
 NS2_SCRIPT = HERE / "ns2_dumbbell.tcl"
 NS3_SOURCE = HERE / "ns3_dumbbell.cc"
-NS3_MODULES = ("applications", "internet", "traffic-control", "point-to-point", "network", "core")
+NS3_MODULES = (
+    *("applications", "nix-vector-routing", "internet", "traffic-control"),
+    *("point-to-point", "network", "core"),
+)
 # What ns3_dumbbell.cc is told of TCP. The defaults of ns-3.37 are spelled out, so that a reader sees them here.
 NS3_SENDERS: Mapping[Senders, Mapping[str, object]] = {
     "alike": {"initial_window": 2, "min_rto": 0.2, "delayed_ack": 1, "timestamps": "false"},

@@ -45,10 +45,10 @@ def network(scenario: "_native.Scenario", tables: Mapping[str, Any], result: "Me
         axes.set_axis_off()
         axes.set_xlim(-0.35, max(x for x, _ in places.values()) + 0.35)
         axes.set_ylim(-rows / 2, rows / 2)
-        used = None if result is None else {one.name: _used(one, result) for one in links}
         alike: dict[tuple[str, str], int] = defaultdict(int)
         for one in links:
-            _draw_link(axes, one, places, alike[one.start, one.end], used)
+            percent = None if result is None else _used(one, result)
+            _draw_link(axes, one, places, alike[one.start, one.end], percent)
             alike[one.start, one.end] += 1
         for name, (x, y) in places.items():
             axes.text(
@@ -58,7 +58,7 @@ def network(scenario: "_native.Scenario", tables: Mapping[str, Any], result: "Me
                 zorder=3,
                 bbox={"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8},
             )
-        if used is not None:
+        if result is not None:
             colours = ScalarMappable(Normalize(0, 100), _COLOURS)
             strip = figure.add_axes((0.3, 0.4 / height_in, 0.4, 0.1 / height_in))
             bar = figure.colorbar(colours, cax=strip, orientation="horizontal")
@@ -93,9 +93,11 @@ def _places(links: Sequence[networks.Drawn], forward: Sequence[Sequence[networks
         if one.start not in column:
             column[one.start] = max(0, column.get(one.end, 1) - 1)
         column.setdefault(one.end, column[one.start] + 1)
+    # Ways that go round in a ring leave columns empty.
+    rank = {place: number for number, place in enumerate(sorted(set(column.values())))}
     columns: dict[int, list[str]] = defaultdict(list)
     for name, place in column.items():
-        columns[place].append(name)
+        columns[rank[place]].append(name)
     return {
         name: (float(place), _APART * ((len(names) - 1) / 2 - row))
         for place, names in columns.items()
@@ -110,12 +112,9 @@ def _used(one: networks.Drawn, result: "Measured") -> float | None:
     return 100 * sum(known) / len(known) if known else None
 
 
-def _draw_link(
-    axes: Axes, one: networks.Drawn, places: Places, earlier: int, used: Mapping[str, float | None] | None
-) -> None:
+def _draw_link(axes: Axes, one: networks.Drawn, places: Places, earlier: int, percent: float | None) -> None:
     (x0, y0), (x1, y1) = places[one.start], places[one.end]
-    percent = None if used is None else used[one.name]
-    colour = INK if used is None else mpl.colormaps[_COLOURS]((percent or 0.0) / 100)
+    colour = INK if percent is None else mpl.colormaps[_COLOURS](percent / 100)
     bend = _BEND * (1 + earlier)
     axes.annotate(
         "",
@@ -127,7 +126,7 @@ def _draw_link(
             "shrinkA": 22,
             "shrinkB": 22,
             "color": colour,
-            "linewidth": 1.0 if used is None else 1.0 + (percent or 0.0) / 60,
+            "linewidth": 1.0 + (percent or 0.0) / 60,
         },
         zorder=1,
     )
