@@ -9,7 +9,6 @@
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
-#include "ns3/nix-vector-routing-module.h"
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
@@ -175,11 +174,6 @@ main(int argc, char* argv[])
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(1.0)));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
 
-    // Global routing takes minutes for thousands of nodes; this searches a way when it is first needed.
-    if (config.homes > 0)
-    {
-        world.internet.SetRoutingHelper(Ipv4NixVectorHelper());
-    }
     world.address.SetBase("10.0.0.0", "255.255.255.252");
     world.starts = CreateObject<UniformRandomVariable>();
     world.starts->SetAttribute("Min", DoubleValue(0.0));
@@ -212,10 +206,7 @@ main(int argc, char* argv[])
             }
         }
     }
-    if (config.homes == 0)
-    {
-        Ipv4GlobalRoutingHelper::PopulateRoutingTables();
-    }
+    Ipv4GlobalRoutingHelper::PopulateRoutingTables();
 
     uint64_t sent = 0;
     for (const auto& device : world.devices)
