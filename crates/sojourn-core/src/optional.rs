@@ -4,7 +4,7 @@ use core::fmt;
 
 /// An `Option<u32>` that is no larger than a `u32`: for numbers of which the largest is never used, such as those of
 /// segments, links and lines.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Optional(u32);
 
 impl Optional {

@@ -8,11 +8,13 @@ use std::collections::HashMap;
 
 /// The links that packets cross which travel forward, and those in reverse.
 type Ways = [Vec<usize>; 2];
+/// Links with what they are to a route.
+type Steps = Vec<(usize, Step)>;
 
 /// The routes of all flows, each once.
 #[derive(Default, Debug)]
 pub struct Routes {
-    numbers: HashMap<(Ways, Option<u32>), u32>,
+    numbers: HashMap<(Ways, Steps), u32>,
     all: Vec<Known>,
 }
 
@@ -21,8 +23,9 @@ struct Known {
     ways: Ways,
     /// The links of which flows are told how long their data waits, by its way.
     mains: [Option<usize>; 2],
-    /// The route that it takes the place of, where a change makes it.
-    before: Option<u32>,
+    /// Other links, on which packets were under way when it took the place of a route: they go on by that one, up to where they
+    /// meet this one.
+    others: Steps,
 }
 
 impl Routes {
@@ -33,10 +36,14 @@ impl Routes {
             Direction::Forward => [places(&route.there), places(&route.back)],
             Direction::Reverse => [places(&route.back), places(&route.there)],
         };
+        let before = before.into_iter().flat_map(|before| self.steps(before as usize));
+        let mut others: Steps = before.filter(|(link, _)| !ways.iter().flatten().any(|own| own == link)).collect();
+        others.sort_unstable_by_key(|&(link, _)| link);
         let next = self.all.len() as u32;
-        let number = *self.numbers.entry((ways.clone(), before)).or_insert(next);
+        // Routes that change to and fro are soon the same again.
+        let number = *self.numbers.entry((ways.clone(), others.clone())).or_insert(next);
         if number == next {
-            self.all.push(Known { ways, mains: [None; 2], before });
+            self.all.push(Known { ways, mains: [None; 2], others });
         }
         self.all[number as usize].mains[group.direction as usize] = route.main.map(|link| place(scenario, link));
         number
@@ -61,19 +68,16 @@ impl Routes {
         }
     }
 
-    /// What each link is to the route `number`. Packets that are under way when a route changes go on by the one before, up to
-    /// where they meet the new one.
-    fn steps(&self, number: usize) -> HashMap<usize, Step> {
-        let known = &self.all[number];
-        let mut steps = known.before.map_or_else(HashMap::new, |before| self.steps(before as usize));
-        for way in [Direction::Forward, Direction::Reverse] {
-            let crossed = &known.ways[way as usize];
-            for (place, &link) in crossed.iter().enumerate() {
+    /// What each link is to the route `number`.
+    fn steps(&self, number: usize) -> impl Iterator<Item = (usize, Step)> {
+        let Known { ways, mains, others } = &self.all[number];
+        let own = [Direction::Forward, Direction::Reverse].into_iter().flat_map(move |way| {
+            let crossed = &ways[way as usize];
+            crossed.iter().enumerate().map(move |(place, &link)| {
                 let next = crossed.get(place + 1).map(|&next| next as u32).into();
-                let is_main = known.mains[way as usize] == Some(link);
-                steps.insert(link, Step { next, way, is_main });
-            }
-        }
-        steps
+                (link, Step { next, way, is_main: mains[way as usize] == Some(link) })
+            })
+        });
+        own.chain(others.iter().copied())
     }
 }

@@ -4,7 +4,7 @@ use sojourn_core::Optional;
 use sojourn_scenario::Direction;
 
 /// What a link is to a route: the way of a plain link's packets holds for all of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Step {
     /// The next link, where there is one.
     pub next: Optional,

@@ -125,6 +125,20 @@ fn a_route_changes() {
     close(group(&record, "sent").goodput_mbps, 0.972 * 9.0 / 10.0, 0.02);
 }
 
+/// A route that flaps for the whole run takes no more room for it.
+#[test]
+fn a_route_flaps() {
+    let change = |at: &str, link: &str| {
+        let path = format!("group = [{{ name = \"sent\", path = [\"bottleneck\", \"{link}\"] }}]");
+        format!("[[change]]\nat = \"{at}\"\nevery = \"26 ms\"\n{path}\n")
+    };
+    let changes = format!("{}{}", change("1 ms", "lower"), change("14 ms", "upper"));
+    let record = run(&scenario(&format!("{TWO_WAYS}{}{changes}", cbr("sent", 1.0, "from = \"a\"\nto = \"c\""))));
+    close(group(&record, "sent").goodput_mbps, 0.972, 0.01);
+    let [upper, lower] = ["upper", "lower"].map(|link| record.hops[link].departures as f64);
+    close(upper, lower, 0.2 * upper);
+}
+
 /// A TCP flow goes on over another way, also where its acknowledgements take another one.
 #[test]
 fn a_connection_outlives_its_route() {
