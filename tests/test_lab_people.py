@@ -2,10 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.lab_page import PATIENCE_MS, WIDTHS, in_browser, native, of_record, serve_modules, settle, table, wait_until
+
+import sojourn
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -172,6 +175,26 @@ def test_a_call_and_pages_are_added_to_any_scenario(page: "Page", motivating: st
     assert "the quality of your call is" in page.locator("#verdict").inner_text()
     page.get_by_role("button", name="Take back").click()
     page.locator("#no-guests").wait_for()
+    assert errors == []
+
+
+def test_a_call_of_a_network_goes_the_way_of_its_first_group(
+    page: "Page", address: str, errors: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "lot.toml"
+    file.write_text(sojourn.Scenario.load("parking-lot", {"duration": "20 s", "warmup": "5 s"}).to_toml())
+    page.goto(address)
+    settle(page)
+    page.locator("#files summary").click()
+    page.get_by_label("Open a scenario, record").set_input_files(file)
+    page.locator("#no-guests").wait_for()
+    settle(page)
+    page.get_by_role("button", name="Add a call and web pages").click()
+    page.locator("#call svg path").first.wait_for(state="attached")
+    settle(page)
+    left = native(page, 0)
+    # Four full queues of 39 ms each, and the path.
+    assert left["groups"]["call"]["voip"]["delay_ms"]["p99"] > 100
     assert errors == []
 
 

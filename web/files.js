@@ -19,3 +19,8 @@ export function toml(value) {
   if (typeof value !== "object") return JSON.stringify(value);
   return `{ ${Object.entries(value).map(([key, one]) => `${JSON.stringify(key)} = ${toml(one)}`).join(", ")} }`;
 }
+
+/** The way of a group through a network, as keys of another one that takes the same; nothing in a chain. */
+export function wayOf(group) {
+  return ["from", "to", "path", "back"].filter((key) => key in group).map((key) => `${key} = ${toml(group[key])}\n`).join("");
+}

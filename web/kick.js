@@ -1,6 +1,6 @@
 // What somebody does to both sides in the middle of a run, written into their scenarios.
 
-import { toml } from "./files.js";
+import { toml, wayOf } from "./files.js";
 import { quantity, shown } from "./quantity.js";
 
 const RECORDING = "ready:synthetic-lte";
@@ -37,5 +37,5 @@ function newcomer({ group: groups }, at) {
   let name = "newcomer";
   for (let number = 2; names.includes(name); number += 1) name = `newcomer-${number}`;
   const rtt = Array.isArray(like.rtt) ? like.rtt[0] : like.rtt;
-  return `\n[[group]]\nname = "${name}"\nrtt = "${rtt}"\nstart = "${at} s"\ncontrol = ${toml(like.control)}\ntransport = ${toml(like.transport)}\n`;
+  return `\n[[group]]\nname = "${name}"\nrtt = "${rtt}"\nstart = "${at} s"\n${wayOf(like)}control = ${toml(like.control)}\ntransport = ${toml(like.transport)}\n`;
 }

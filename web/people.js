@@ -1,7 +1,7 @@
 // What people notice of the queues: a call that is heard, and a page that loads.
 
 import { callOf, Calls } from "./call.js";
-import { toml } from "./files.js";
+import { toml, wayOf } from "./files.js";
 import { Visits, webOf } from "./visit.js";
 
 const byId = (id) => document.getElementById(id);
@@ -14,7 +14,7 @@ export function guests({ group: groups }) {
   const sender = controlled ? `control = ${toml(controlled.control)}\ntransport = ${toml(controlled.transport)}\n` : "";
   const names = groups.map((group) => group.name);
   const free = (name) => (names.includes(name) ? free(`${name}-2`) : name);
-  const one = (name, rest) => `\n[[group]]\nname = "${free(name)}"\nrtt = "${rtt}"\n${rest}`;
+  const one = (name, rest) => `\n[[group]]\nname = "${free(name)}"\nrtt = "${rtt}"\n${wayOf(groups[0])}${rest}`;
   return one("call", 'dscp = "ef"\ntraffic = { kind = "voip" }\n')
     + one("pages", `${sender}traffic = { kind = "web", objects = 12, size = "30 kB", think = "2 s" }\n`);
 }
