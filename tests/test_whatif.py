@@ -37,6 +37,22 @@ def test_a_deep_fifo_needs_a_shaper_and_the_commands_set_it_up() -> None:
     assert "Bulk flows keep" in found.answer
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("bottleneck.queue.limt=40..200 packets", 'did you mean "limit"?'),
+        ("bottleneck.queue.limit=40..x", "KEY=FROM..TO with a unit"),
+        ("bottleneck.queue.limit=40..200 packets", None),
+    ],
+)
+def test_a_range_of_what_is_not_known_is_checked(command: Command, tmp_path: Path, text: str, said: str | None) -> None:
+    file = tmp_path / "line.toml"
+    file.write_text(toml_text({**line().to_dict(), "unknown": [text]}))
+    found = command("check", str(file))
+    assert found.code == (0 if said is None else 2)
+    assert said is None or said in found.err
+
+
 def test_a_line_without_bloat_needs_nothing() -> None:
     found = what_if(line(bottleneck={"rate": "6 Mbit/s", "queue": {"kind": "fq_codel", "preset": "linux"}}))
     assert found.best.name == AS_IT_IS

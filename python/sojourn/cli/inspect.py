@@ -226,6 +226,7 @@ def check(file: str, world: str, root: str | None, *, as_json: bool) -> None:
     chosen = worlds.choose(world)
     try:
         scenario = read(file, root=root)
+        _check_unknown(scenario)
         remarks = list(chosen.fit(scenario))
     except InputError as error:
         if as_json:
@@ -246,6 +247,18 @@ def check(file: str, world: str, root: str | None, *, as_json: bool) -> None:
     )
     for sentence in sentences(resolved_presets(document), document):
         click.echo(f"  {sentence}")
+
+
+def _check_unknown(scenario: _native.Scenario) -> None:
+    """Raise InputError where a range of `unknown` cannot be read, or names a key that there is not."""
+    if "unknown" not in json.loads(scenario.to_json()):
+        return
+    from sojourn.api import Scenario
+    from sojourn.imported.twins import twins
+
+    whole = Scenario(scenario)
+    for changes in twins(whole, 1):
+        whole.with_(changes)
 
 
 @click.command(
