@@ -213,16 +213,12 @@ def page(found: dict[str, Any]) -> str:
             paragraph(
                 f"""Homes with lines of {HOME_MBPS} Mbit/s and {FLOWS} bulk flows each, behind a core of {CORE_MBPS}
                 Mbit/s for each home, on one core of the machine. A packet-hop is a packet that a link has sent. The
-                chain has as many flows as {HOMES} homes, over two links. ns-3 has fewer homes: to find the routes of
-                {HOMES} takes it minutes before anything is simulated."""
+                chain has as many flows as {HOMES} homes, over two links. ns-3 has fewer homes: its search for routes
+                grows faster than they do."""
             ),
             table(
                 ["topology", "simulated [s]>", "processor time [s]>", "packet-hops>", "ns each>", "times the chain's>"],
                 speeds,
-            ),
-            paragraph(
-                """A packet that goes to one of many lines meets a queue that the processor has not seen for long: what
-                the network costs beyond the chain is memory that is not in the cache, not work."""
             ),
         ]
     )

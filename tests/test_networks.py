@@ -64,6 +64,14 @@ def test_fair_queueing_gives_nearly_max_min_shares() -> None:
     assert all(0.85 < one.least <= one.most < 1.15 for one in found.values())
 
 
+def test_a_division_among_many_takes_no_time() -> None:
+    capacities = {"core": 1e4, **{f"home-{number}": 25.0 for number in range(2_000)}}
+    flows = [(("core", f"home-{number % 2_000}"), 1.0 + number / 1e4) for number in range(40_000)]
+    given = fairness.max_min(capacities, flows)
+    assert sum(given) == pytest.approx(1e4)
+    assert max(given) == pytest.approx(0.25)
+
+
 def test_what_others_get_is_left_out_of_the_shares() -> None:
     cbr = {"kind": "cbr", "rate": "4 Mbit/s"}
     tables = lot().to_dict()
@@ -190,6 +198,6 @@ def test_a_page_has_the_network(tmp_path: Path) -> None:
     assert "Of what the bottleneck delivers" not in text
 
 
-def test_only_a_scenario_of_the_engine_can_be_an_empty_network() -> None:
+def test_a_group_of_a_network_needs_a_way() -> None:
     with pytest.raises(InputError, match="the name of a node, since the links form a network"):
         lot(group=[{"name": "nowhere", **NEWRENO}])

@@ -324,11 +324,8 @@ class Scenario:
     def mean_rates_mbps(self) -> list[float]:
         """Return what each link could carry in the measured part, in Mbit/s, in the order of `links`."""
 
-    def routes(self) -> list[list[tuple[list[int], list[int]]]]:
-        """Return the routes of each group: one for all of its flows, or one for each.
-
-        A route is the places among `links` that its data crosses, and those that its acknowledgements cross.
-        """
+    def routes(self) -> list[list[list[int]]]:
+        """Return the routes of each group's data, as places among `links`: one for all flows, or one for each."""
 
     def capacity_mbps(self, bin_s: float) -> list[float]:
         """Return what the bottleneck can carry, in Mbit/s, in each bin of `bin_s` seconds of a run."""

@@ -8,6 +8,7 @@ by it; of the others it is taken that they want what they got.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from sojourn import networks
@@ -27,31 +28,57 @@ def max_min(capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ..
     [9.0, 1.0]
     """
     given = [0.0] * len(flows)
-    left = dict(capacities)
-    crossing: dict[str, set[int]] = defaultdict(set)
-    for flow, (links, _) in enumerate(flows):
-        for link in links:
-            crossing[link].add(flow)
+    links = _Links(capacities, flows)
     rising = set(range(len(flows)))
-    level = 0.0
-    while rising:
-        # All that still rise are at the same level: the next stop is a link that is full, or a flow that has enough.
-        busy = {link: len(own) for link, own in crossing.items() if own}
-        step = min(
-            [left[link] / count for link, count in busy.items()] + [flows[flow][1] - level for flow in rising],
-        )
-        step = max(step, 0.0)
-        level += step
-        for link, count in busy.items():
-            left[link] -= step * count
-        full = {link for link in busy if left[link] <= 1e-9 * capacities[link]}
-        done = {flow for flow in rising if flows[flow][1] <= level or full.intersection(flows[flow][0])}
-        for flow in done:
-            given[flow] = level
-            for link in flows[flow][0]:
-                crossing[link].discard(flow)
-        rising -= done
+    # All flows rise together; the next one to end has enough, or crosses the link that is full next.
+    for flow in sorted(rising, key=lambda flow: flows[flow][1]):
+        wanted = flows[flow][1]
+        while (full := links.next_full(wanted)) is not None:
+            level, ending = full
+            for one in ending:
+                given[one] = level
+                links.leave(one, level)
+            rising.difference_update(ending)
+        if flow in rising:
+            given[flow] = wanted
+            links.leave(flow, wanted)
+            rising.discard(flow)
     return given
+
+
+class _Links:
+    """The links that flows still rise on, by the level at which each will be full."""
+
+    def __init__(self, capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ...], float]]) -> None:
+        self.ways = [links for links, _ in flows]
+        self.crossing: dict[str, set[int]] = defaultdict(set)
+        for flow, links in enumerate(self.ways):
+            for link in links:
+                self.crossing[link].add(flow)
+        self.left = {link: capacities[link] for link in self.crossing}
+        self.filling = [(self._full_at(link), link) for link in self.crossing]
+        heapify(self.filling)
+
+    def _full_at(self, link: str) -> float:
+        """Return the level at which a link is full; it only grows, since flows leave below it."""
+        return max(self.left[link], 0.0) / len(self.crossing[link])
+
+    def next_full(self, below: float) -> tuple[float, list[int]] | None:
+        """Return the level of the link that is full next, where that is below one, and the flows that it ends."""
+        while self.filling and self.filling[0][0] < below:
+            level, link = heappop(self.filling)
+            if not self.crossing[link]:
+                continue
+            if self._full_at(link) <= level:
+                return level, list(self.crossing[link])
+            heappush(self.filling, (self._full_at(link), link))
+        return None
+
+    def leave(self, flow: int, level: float) -> None:
+        """End a flow at a level."""
+        for link in self.ways[flow]:
+            self.crossing[link].discard(flow)
+            self.left[link] -= level
 
 
 @dataclass
@@ -73,16 +100,16 @@ def divisions(result: "Measured", run: int = 0) -> list[Division]:
     native = result.native
     capacities = dict(zip(native.links, native.mean_rates_mbps(), strict=True))
     greedy = {group.name: _payload_share(group) for group in result.scenario.group if _wants_all(group)}
-    all_ways = list(networks.ways(native))
+    ways = list(networks.ways(native))
     goodputs = [flow.goodput_mbps for flow in result.runs[run].flows]
     wanted = [
-        (way.there, max(capacities.values(), default=0.0) if way.group in greedy else goodput)
-        for way, goodput in zip(all_ways, goodputs, strict=True)
+        (links, max(capacities.values(), default=0.0) if group in greedy else goodput)
+        for (group, links), goodput in zip(ways, goodputs, strict=True)
     ]
     fair = max_min(capacities, wanted)
     found = []
     for name, payload in greedy.items():
-        own = [(fair[place] * payload, goodputs[place]) for place, way in enumerate(all_ways) if way.group == name]
+        own = [(fair[place] * payload, goodputs[place]) for place, (group, _) in enumerate(ways) if group == name]
         parts = [goodput / share for share, goodput in own if share > 0.0]
         if parts:
             means = [sum(values) / len(own) for values in zip(*own, strict=True)]
@@ -114,7 +141,7 @@ def waits(result: "Measured", run: int = 0) -> dict[str, dict[str, float]]:
     delays = {name: np.nan_to_num(queue["queue_ms"].to_numpy()[codes == code]) for code, name in enumerate(names)}
     shown = networks.gathered(names)
     bins: dict[str, Counter[str]] = {}
-    for (group, crossed), flows in Counter((way.group, way.there) for way in networks.ways(result.native)).items():
+    for (group, crossed), flows in Counter(networks.ways(result.native)).items():
         own = [name for link in crossed if (name := link.removeprefix("hops_")) in delays]
         table = np.vstack([delays[name] for name in own]) if own else np.zeros((1, 0))
         where = table.argmax(axis=0)[table.max(axis=0) > 0.0]

@@ -14,24 +14,13 @@ SHOWN_APART = 6
 _NUMBERED = re.compile(r"^(.*)-\d+$")
 
 
-@dataclass(frozen=True)
-class Way:
-    """The way of one flow: its group, its place there, and the links that its data and its answers cross."""
-
-    group: str
-    index: int
-    there: tuple[str, ...]
-    back: tuple[str, ...]
-
-
-def ways(scenario: _native.Scenario) -> Iterator[Way]:
-    """Yield the way of every flow of a scenario, with links as metrics call them."""
+def ways(scenario: _native.Scenario) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the group of every flow of a scenario, and the links that its data crosses, as metrics call them."""
     links = scenario.links
     for (group, flows), routes in zip(scenario.groups, scenario.routes(), strict=True):
-        named = [tuple(tuple(links[place] for place in side) for side in route) for route in routes]
+        named = [tuple(links[place] for place in route) for route in routes]
         for index in range(flows):
-            there, back = named[index % len(named)]
-            yield Way(group, index, there, back)
+            yield group, named[index % len(named)]
 
 
 def is_network(tables: Mapping[str, Any]) -> bool:
@@ -46,7 +35,7 @@ def is_network(tables: Mapping[str, Any]) -> bool:
 def crossing(scenario: _native.Scenario) -> list[str]:
     """Return the groups of which a flow's data crosses the bottleneck, in the order of the scenario."""
     routes = zip(scenario.groups, scenario.routes(), strict=True)
-    return [group for (group, _), own in routes if any(0 in there for there, _ in own)]
+    return [group for (group, _), own in routes if any(0 in route for route in own)]
 
 
 def check_chain(tables: Mapping[str, Any], who: str) -> None:

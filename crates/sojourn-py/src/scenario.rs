@@ -128,12 +128,11 @@ impl Scenario {
         (0..self.links().len()).map(mbps).collect()
     }
 
-    /// For each group, its routes: places among `links` that data crosses, and those that acknowledgements do.
-    fn routes(&self) -> Vec<Vec<(Vec<usize>, Vec<usize>)>> {
+    /// For each group, the routes of its data, as places among `links`: one for all of its flows, or one for each.
+    fn routes(&self) -> Vec<Vec<Vec<usize>>> {
         let places = |links: &[_]| links.iter().map(|&link| place(&self.inner, link)).collect();
-        let of_group = |group: &sojourn_scenario::Group| {
-            group.routes.iter().map(|route| (places(&route.there), places(&route.back))).collect()
-        };
+        let of_group =
+            |group: &sojourn_scenario::Group| group.routes.iter().map(|route| places(&route.there)).collect();
         self.inner.groups.iter().map(of_group).collect()
     }
 

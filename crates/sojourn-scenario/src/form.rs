@@ -8,8 +8,10 @@ use std::ops::RangeInclusive;
 pub(crate) const LONGEST: Span = Span::from_secs(10_000_000);
 /// Most flows of a group: ports of 16 bits tell those of a host apart, and some room.
 pub(crate) const MAX_FLOWS: u64 = 60_000;
-/// Most links of a scenario: their instruments take about 40 kB each.
+/// Most links of a scenario.
 pub(crate) const MAX_LINKS: u64 = 50_000;
+/// Memory of a link with DropTail that is idle; a busy one with a queue for each flow takes ten times as much.
+pub(crate) const LINK_BYTES: f64 = 12e3;
 /// A time of a run.
 pub(crate) const MOMENT: RangeInclusive<Span> = Span::ZERO..=LONGEST;
 /// A delay on the way.

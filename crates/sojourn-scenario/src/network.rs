@@ -1,6 +1,6 @@
 //! A chain of links, written as a network.
 
-use crate::{Direction, Place, Scenario, Which};
+use crate::{Direction, Scenario, Which};
 
 impl Scenario {
     /// The same links and flows as a network, in which every link says from which node to which it leads: runs of both leave the
@@ -25,15 +25,20 @@ impl Scenario {
             ));
         }
         let mut network = self.clone();
-        let forward = self.chain(Direction::Forward);
+        // All groups of a chain take the same links each way.
+        let group = &self.groups[0];
+        let (there, back) = (&group.route(0).there, &group.route(0).back);
+        let [forward, reverse] = match group.direction {
+            Direction::Forward => [there, back],
+            Direction::Reverse => [back, there],
+        };
         let (first, last) = (node(0), node(forward.len()));
         let mut next = 0;
-        for which in forward {
+        for &which in forward {
             network.put(which, node(next), node(next + 1));
             next += 1;
         }
         let mut at = last.clone();
-        let reverse = self.chain(Direction::Reverse);
         for (place, &which) in reverse.iter().enumerate() {
             next += 1;
             let to = if place + 1 == reverse.len() { first.clone() } else { node(next) };
@@ -47,20 +52,6 @@ impl Scenario {
             (group.keys.from, group.keys.to) = (Some(from.clone()), Some(to.clone()));
         }
         Ok(network)
-    }
-
-    /// The links that packets which travel in `direction` cross, in order.
-    fn chain(&self, direction: Direction) -> Vec<Which> {
-        let main = match direction {
-            Direction::Forward => Some(Which::Bottleneck),
-            Direction::Reverse => self.reverse.as_ref().map(|_| Which::Reverse),
-        };
-        let at = |place: Place| {
-            let hops = self.hops.iter().enumerate();
-            let hops = hops.filter(move |(_, hop)| hop.direction == direction && hop.place == Some(place));
-            hops.map(|(index, _)| Which::Hop(index))
-        };
-        at(Place::Before).chain(main).chain(at(Place::After)).collect()
     }
 
     /// Puts a link between two nodes.

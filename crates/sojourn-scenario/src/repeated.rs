@@ -1,7 +1,7 @@
 //! Tables that stand for several links.
 
 use crate::diagnostic::{Fault, Reporter};
-use crate::form::{Key, MAX_LINKS};
+use crate::form::{Key, LINK_BYTES, MAX_LINKS};
 use crate::node::{Data, Node, Table};
 use crate::routes::NUMBER;
 
@@ -12,8 +12,8 @@ pub(crate) fn expand(root: &mut Node, reporter: &mut Reporter<'_>) {
     let links: u64 = hops.iter().map(|hop| count(hop).unwrap_or(1)).fold(0, u64::saturating_add);
     if links > MAX_LINKS {
         let origin = hops.iter().find(|hop| count(hop).is_some()).map_or(hops[0].origin, |hop| hop.origin);
-        let found =
-            Fault::new(format!("{links} links, whose instruments would take {:.0} GB", links as f64 * 40e3 / 1e9));
+        let gigabytes = links as f64 * LINK_BYTES / 1e9;
+        let found = Fault::new(format!("{links} links, which take at least {gigabytes:.1} GB of memory"));
         reporter.error(origin, "hop", found, format!("at most {MAX_LINKS} links"));
     }
     // One of each is enough to find what else is wrong.

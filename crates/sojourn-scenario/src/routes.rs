@@ -13,6 +13,7 @@ use crate::stations::has_air;
 use crate::{Direction, Place, Route, Which};
 use sojourn_core::{Rate, Span};
 use std::collections::{HashMap, VecDeque};
+use std::iter::repeat;
 
 /// Stands in names of nodes and links for the number of the flow, or of the link where a table is for several.
 pub(crate) const NUMBER: char = '*';
@@ -170,18 +171,29 @@ struct Searches {
     last: Option<([usize; 2], Search)>,
 }
 
-/// What `text` names for flow `flow` among `known`; a `*` in it deals those that are numbered from 0 out to the flows in turn.
-/// The name where there is no such thing.
-fn find(text: &str, flow: u64, known: &HashMap<&str, usize>) -> Result<usize, String> {
-    let numbered = |number: u64| text.replacen(NUMBER, &number.to_string(), 1);
-    let place = |name: String| known.get(name.as_str()).copied().ok_or(name);
-    if !text.contains(NUMBER) {
-        return place(text.to_owned());
+/// A flow of a group, to which names with a `*` are dealt out.
+#[derive(Clone, Copy, Debug)]
+struct Turn<'c> {
+    flow: u64,
+    /// How many nodes or links there are, numbered from 0, of each name with a `*`.
+    counts: &'c HashMap<&'c str, u64>,
+}
+
+impl Turn<'_> {
+    /// What `text` names for the flow among `known`; the name where there is no such thing.
+    fn find(&self, text: &str, known: &HashMap<&str, usize>) -> Result<usize, String> {
+        let number = match self.counts.get(text) {
+            None => return known.get(text).copied().ok_or_else(|| text.to_owned()),
+            Some(&count) => self.flow.checked_rem(count).unwrap_or(0),
+        };
+        let name = numbered(text, number);
+        known.get(name.as_str()).copied().ok_or(name)
     }
-    place(numbered(flow)).or_else(|_| {
-        let count = (0..flow).take_while(|&number| known.contains_key(numbered(number).as_str())).count() as u64;
-        place(numbered(flow.checked_rem(count).unwrap_or(0)))
-    })
+}
+
+/// The name `text` of what has a number.
+fn numbered(text: &str, number: u64) -> String {
+    text.replacen(NUMBER, &number.to_string(), 1)
 }
 
 fn unknown(key: &'static str, name: &str, what: &str, names: Vec<&str>) -> Wrong {
@@ -241,15 +253,22 @@ impl<'f> Network<'f> {
 
     /// The routes of the flows of `group`: one for all of them, or one for each.
     pub fn routes(&self, group: &Fields) -> Result<Vec<Route>, Wrong> {
-        let texts = |key| texts(group, key);
-        let is_numbered = ["from", "to", "path", "back"].iter().any(|key| texts(key).any(|text| text.contains(NUMBER)));
-        let flows = if is_numbered { group.integer("flows").unwrap_or(1) } else { 1 };
+        let named =
+            |keys: [&'static str; 2], known| keys.into_iter().flat_map(move |key| texts(group, key).zip(repeat(known)));
+        let dealt = named(["from", "to"], &self.numbers).chain(named(["path", "back"], &self.by_name));
+        let count = |text: &str, known: &HashMap<&str, usize>| {
+            (0u64..).take_while(|&number| known.contains_key(numbered(text, number).as_str())).count() as u64
+        };
+        let dealt = dealt.filter(|(text, _)| text.contains(NUMBER));
+        let counts: HashMap<&str, u64> = dealt.map(|(text, known)| (text, count(text, known))).collect();
+        let flows = if counts.is_empty() { 1 } else { group.integer("flows").unwrap_or(1) };
         let mut known: HashMap<[usize; 2], [Vec<usize>; 2]> = HashMap::new();
         let (mut there_found, mut back_found) = (Searches::default(), Searches::default());
         (0..flows)
             .map(|flow| {
-                let given = [self.path(group, "path", flow)?, self.path(group, "back", flow)?];
-                let ends = self.ends(group, flow, &given)?;
+                let turn = Turn { flow, counts: &counts };
+                let given = [self.path(group, "path", turn)?, self.path(group, "back", turn)?];
+                let ends = self.ends(group, turn, &given)?;
                 if given.iter().all(Option::is_none)
                     && let Some([there, back]) = known.get(&ends)
                 {
@@ -289,13 +308,13 @@ impl<'f> Network<'f> {
         Route { there, back: links(back), main }
     }
 
-    /// The nodes at which flow `flow` of `group` begins and ends.
-    fn ends(&self, group: &Fields, flow: u64, given: &[Option<Vec<usize>>; 2]) -> Result<[usize; 2], Wrong> {
+    /// The nodes at which a flow of `group` begins and ends.
+    fn ends(&self, group: &Fields, turn: Turn<'_>, given: &[Option<Vec<usize>>; 2]) -> Result<[usize; 2], Wrong> {
         let [there, back] = given.each_ref().map(|path| path.as_ref().map(|path| self.ends_of(path)));
         let of_path = there.or(back.map(|[from, to]| [to, from]));
         let end = |key: &'static str, place: usize| match (group.text(key), of_path) {
             (Some(name), _) => {
-                find(name, flow, &self.numbers).map_err(|exact| unknown(key, &exact, "node", self.nodes.clone()))
+                turn.find(name, &self.numbers).map_err(|exact| unknown(key, &exact, "node", self.nodes.clone()))
             }
             (None, Some(ends)) => Ok(ends[place]),
             (None, None) => {
@@ -321,12 +340,12 @@ impl<'f> Network<'f> {
         [self.edges[path[0]].from, self.edges[path[path.len() - 1]].to]
     }
 
-    /// The links that `key` of `group` names for flow `flow`, where it does.
-    fn path(&self, group: &Fields, key: &'static str, flow: u64) -> Result<Option<Vec<usize>>, Wrong> {
+    /// The links that `key` of `group` names for a flow, where it does.
+    fn path(&self, group: &Fields, key: &'static str, turn: Turn<'_>) -> Result<Option<Vec<usize>>, Wrong> {
         let mut path: Vec<usize> = Vec::new();
         for text in texts(group, key) {
             let names = || self.edges.iter().map(|edge| edge.name).collect();
-            let next = find(text, flow, &self.by_name).map_err(|exact| unknown(key, &exact, "link", names()))?;
+            let next = turn.find(text, &self.by_name).map_err(|exact| unknown(key, &exact, "link", names()))?;
             let edge = &self.edges[next];
             if let Some(&last) = path.last()
                 && self.edges[last].to != edge.from

@@ -12,7 +12,7 @@ use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
 use crate::link::{Link, Shared, Special};
-use crate::network::{BOTTLENECK, changes_line, end_of, halves, named_links, of_link, place, queue, service, spec};
+use crate::network::{BOTTLENECK, changes_line, end_of, halves, named_links, nth, of_link, place, queue, service};
 use crate::noise::NoisyWire;
 use crate::packets::PacketLog;
 use crate::phases::Phases;
@@ -322,7 +322,8 @@ impl Builder<'_> {
     /// Constant delays of the links that answers to the packets of flow `index` of a group cross.
     fn links_delay(&self, group: &Group, index: u32) -> Span {
         let back = group.route(index as usize).back.iter();
-        back.map(|&link| spec(self.scenario, link).latency()).fold(Span::ZERO, |sum, delay| sum + delay)
+        let latency = |&link| nth(self.scenario, place(self.scenario, link)).1.latency();
+        back.map(latency).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
     /// The lines behind the last link, for a flow's packets that travel forward and in reverse.

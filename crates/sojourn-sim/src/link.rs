@@ -262,11 +262,8 @@ impl Link {
         let packet = &self.on_wire;
         let sojourn = now.since(packet.enqueued);
         self.meter.departed(packet, sojourn);
-        if self.is_main {
-            note_sojourn(packet, sojourn, flows);
-        } else if let Some(forks) = &self.forks
-            && forks.of(flows[packet.flow as usize].route).is_main
-        {
+        let tells = |forks: &Forks| forks.of(flows[packet.flow as usize].route).is_main;
+        if self.is_main || self.forks.as_deref().is_some_and(tells) {
             note_sojourn(packet, sojourn, flows);
         }
         self.wire_bytes = match &mut self.special {

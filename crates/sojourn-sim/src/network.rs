@@ -45,16 +45,6 @@ pub fn place(scenario: &Scenario, which: Which) -> usize {
     }
 }
 
-/// What a link is made of; those of stations are alike in all but their queues.
-pub fn spec(scenario: &Scenario, which: Which) -> &scenario::Link {
-    match which {
-        Which::Bottleneck => &scenario.bottleneck,
-        Which::Reverse => scenario.reverse.as_ref().expect("a route has the links that are there"),
-        Which::Hop(index) => &scenario.hops[index].link,
-        Which::Station => &scenario.stations[0].link,
-    }
-}
-
 /// The queue of the link `name` from `since` on.
 pub fn queue(name: &str, spec: &scenario::Link, packet_bytes: u32, random: Stream, since: Time) -> Queue<Segment> {
     let properties = spec.properties(packet_bytes, since);

@@ -72,7 +72,7 @@ def _forward(
     """Return the ways of the data of all groups that send forward, each way once."""
     by_key = {key: one for one in links for key in one.keys}
     forward = {group["name"] for group in tables["group"] if group["direction"] == "forward"}
-    ways = (way.there for way in networks.ways(scenario) if way.group in forward)
+    ways = (links for group, links in networks.ways(scenario) if group in forward)
     return list(
         {tuple(one.name for one in way): way for there in ways if (way := tuple(by_key[key] for key in there))}.values()
     )
