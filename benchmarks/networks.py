@@ -1,6 +1,7 @@
-"""Networks beside ns-3: a parking lot in twenty cells, and what homes cost. Written to docs/validation/networks.md.
+"""Networks beside ns-3 and on the Linux kernel, and what homes cost. Written to docs/validation/networks.md.
 
     python -m benchmarks.networks
+    python -m benchmarks.networks --kernel
     python -m benchmarks.networks --render
 
 The tolerance was chosen before the first run: the means of both simulators are within 10 %, or within two standard
@@ -38,6 +39,23 @@ CELLS = [
 PACKET_MS = 1500 * 8 / RATE_MBPS / 1e3
 """Of the packet that ns-3's device holds behind each discipline: here a part of the path."""
 TRANSPORT = {"preset": "rfc", "reduction": "proportional", "disorder": "conservation", "ack_delay": "200 ms"}
+KERNEL = "networks-kernel"
+"""What the kernel did, which takes a quarter of an hour."""
+KERNEL_RUNS = 5
+BUSY = 0.5
+"""The utilization from which on the delay of a link is compared."""
+_LOT = ("bottleneck", "hop.second", "hop.third", "hop.fourth")
+_SHAPED = {"bottleneck.rate": "9500 kbit/s", "reverse.rate": "45 Mbit/s"}
+ON_KERNEL: dict[str, tuple[str, dict[str, Any]]] = {
+    "parking-lot, tail drop": ("parking-lot", {}),
+    "parking-lot, CoDel": ("parking-lot", {f"{link}.queue": {"kind": "codel", "preset": "linux"} for link in _LOT}),
+    "parking-lot, FQ-CoDel": (
+        "parking-lot",
+        {f"{link}.queue": {"kind": "fq_codel", "preset": "linux"} for link in _LOT},
+    ),
+    "home-network": ("home-network", {}),
+    "home-network, shaped at the gateway": ("home-network", _SHAPED),
+}
 FEW, HOMES, FLOWS, HOME_MBPS = 50, 500, 4, 25
 CORE_MBPS = 20
 """For each home: the core is narrower than all lines together."""
@@ -129,6 +147,31 @@ def phases() -> dict[str, list[float]]:
     return {f"{shift:g}": [statistics.mean(runs) for runs in row] for shift, row in zip(SHIFTS_MS, long, strict=True)}
 
 
+def on_kernel() -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Run the ready networks on both: for each the goodputs of its bulk flows, and the mean delays at busy links."""
+    found: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for name, (ready, changed) in ON_KERNEL.items():
+        given = Scenario.load(ready, changed)
+        found[name] = {}
+        for who, runs in (
+            ("sojourn", given.run(runs=KERNEL_RUNS).runs),
+            ("kernel", given.run(runs=KERNEL_RUNS, world="linux", series=False).runs),
+        ):
+            say(f"{name}: {who}")
+            links = [{"bottleneck": run.bottleneck, **_reverse(run), **run.hops} for run in runs]
+            busy = [link for link in links[0] if links[0][link].utilization > BUSY]
+            bulk = [group["name"] for group in given.to_dict()["group"] if group["traffic"]["kind"] == "bulk"]
+            found[name][who] = {
+                **{f"{group} [Mbit/s]": [run.groups[group].goodput_mbps for run in runs] for group in bulk},
+                **{f"{link}, queue [ms]": [each[link].queue_ms.mean for each in links] for link in busy},
+            }
+    return found
+
+
+def _reverse(run: Any) -> dict[str, Any]:
+    return {"reverse": run.reverse} if hasattr(run, "reverse") else {}
+
+
 def speed(program: Path) -> list[dict[str, Any]]:
     """Measure homes in both, and the chain of as many flows here."""
     rows = []
@@ -158,6 +201,28 @@ def _shown(values: Sequence[float]) -> str:
     return f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
 
 
+def of_kernel(found: dict[str, Any]) -> list[str]:
+    """Return the section on the kernel."""
+    rows, held = [], 0
+    for name, both in found.items():
+        for what, ours in both["sojourn"].items():
+            theirs = both["kernel"].get(what)
+            good = theirs is not None and agrees(ours, theirs)
+            held += good
+            shown = _shown(theirs) if theirs is not None else f"under {100 * BUSY:.0f} % used"
+            rows.append([name, what, _shown(ours), shown, "yes" if good else "**no**"])
+    return [
+        "## On the Linux kernel",
+        paragraph(
+            f"""Ready scenarios in namespaces of one user-mode kernel (`sojourn run parking-lot --world linux`) and
+            simulated, {KERNEL_RUNS} runs each, with the tolerance above. Compared are all bulk flows' goodputs and the
+            mean delay of each link that is used to more than {100 * BUSY:.0f} %."""
+        ),
+        f"**{held} of {len(rows)} numbers agree.**",
+        table(["scenario", "what", "simulated>", "kernel>", "agree"], rows),
+    ]
+
+
 def page(found: dict[str, Any]) -> str:
     """Return the page."""
     rows, held = [], 0
@@ -182,7 +247,7 @@ def page(found: dict[str, Any]) -> str:
     ]
     return "\n\n".join(
         [
-            "# Networks beside ns-3",
+            "# Networks beside ns-3 and on Linux",
             "<!-- Written by `python -m benchmarks.networks`. Do not edit by hand. -->",
             paragraph(
                 f"""The same parking lot in both: links of {RATE_MBPS:g} Mbit/s and {DELAY_MS:g} ms in a row, one bulk
@@ -209,6 +274,7 @@ def page(found: dict[str, Any]) -> str:
                     ["in ns-3", *(f"{statistics.mean(theirs[links]):.2f}" for links in PHASED)],
                 ],
             ),
+            *of_kernel(load(KERNEL)),
             "## Many homes",
             paragraph(
                 f"""Homes with lines of {HOME_MBPS} Mbit/s and {FLOWS} bulk flows each, behind a core of {CORE_MBPS}
@@ -228,7 +294,11 @@ def main(arguments: Sequence[str]) -> None:
     """Run what is asked, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.networks", description="Networks beside ns-3.")
     parser.add_argument("--render", action="store_true", help="write the page from the numbers of the last run")
-    if not parser.parse_args(arguments).render:
+    parser.add_argument("--kernel", action="store_true", help="run those on the kernel alone")
+    asked = parser.parse_args(arguments)
+    if not asked.render:
+        save(KERNEL, on_kernel())
+    if not (asked.render or asked.kernel):
         program = build_ns3(source=SOURCE)
         cells = []
         for queue, control, links in CELLS:

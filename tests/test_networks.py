@@ -165,7 +165,6 @@ def test_a_chain_is_shown_as_a_network_that_runs_the_same(command: Command, tmp_
 @pytest.mark.parametrize(
     "asked",
     [
-        ("check", "parking-lot", "--world", "linux"),
         ("check", "parking-lot", "--world", "fluid"),
         ("export", "parking-lot", "--as", "netem", "--device", "eth0"),
         ("whatif", "parking-lot"),

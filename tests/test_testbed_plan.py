@@ -431,7 +431,7 @@ def test_a_shaper_makes_up_for_late_timers_only_where_there_are_any() -> None:
     bursts = []
     for exact in (True, False):
         how = shaping.How("htb", exact)
-        lines = shaping.bottleneck("d", how, Expressed("pfifo", (), "", ()), LINK, [], far=True)
+        lines = shaping.bottleneck("d", how, Expressed("pfifo", (), "", ()), LINK, [])
         bursts.append(int(lines[1].split(" burst ")[1].split()[0]))
     exact_bytes, late_bytes = bursts
     assert 0 < exact_bytes < 1500

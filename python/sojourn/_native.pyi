@@ -324,8 +324,12 @@ class Scenario:
     def mean_rates_mbps(self) -> list[float]:
         """Return what each link could carry in the measured part, in Mbit/s, in the order of `links`."""
 
-    def routes(self) -> list[list[list[int]]]:
-        """Return the routes of each group's data, as places among `links`: one for all flows, or one for each."""
+    def routes(self) -> list[list[tuple[list[int], list[int], int | None]]]:
+        """Return the routes of each group: one for all flows, or one for each, dealt out in turn.
+
+        A route is the links of its data, those of its acknowledgements, and the one at which the flow's queueing delay
+        is told, if any; all as places among `links`.
+        """
 
     def capacity_mbps(self, bin_s: float) -> list[float]:
         """Return what the bottleneck can carry, in Mbit/s, in each bin of `bin_s` seconds of a run."""

@@ -178,7 +178,7 @@ def _other_framing(link: Mapping[str, Any], key: str) -> list[str]:
 
 def _commands(device: str, way: Shaped) -> list[str]:
     how = shaping.How(exact_timers=False)
-    lines = shaping.bottleneck(device, how, way.queue, way.facts, [], far=True, stab=way.counting)
+    lines = shaping.bottleneck(device, how, way.queue, way.facts, [], stab=way.counting)
     return [f"tc {line}" for line in lines]
 
 

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sojourn import _native
 from sojourn.faults import input_error
@@ -14,13 +14,36 @@ SHOWN_APART = 6
 _NUMBERED = re.compile(r"^(.*)-\d+$")
 
 
+class Route(NamedTuple):
+    """The links that a flow's packets cross, by the names that metrics have for them."""
+
+    there: tuple[str, ...]
+    """Those of its data."""
+    back: tuple[str, ...]
+    """Those of its acknowledgements; none where they return without a limit."""
+    main: str | None = None
+    """The one at which its queueing delay is told."""
+
+
+def routes(scenario: _native.Scenario) -> dict[str, list[Route]]:
+    """Return the routes of each group: one for all flows, or one for each, dealt out in turn."""
+    links = scenario.links
+
+    def named(places: Sequence[int]) -> tuple[str, ...]:
+        return tuple(links[place] for place in places)
+
+    return {
+        group: [Route(named(there), named(back), None if main is None else links[main]) for there, back, main in own]
+        for (group, _), own in zip(scenario.groups, scenario.routes(), strict=True)
+    }
+
+
 def ways(scenario: _native.Scenario) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the group of every flow of a scenario, and the links that its data crosses, as metrics call them."""
-    links = scenario.links
-    for (group, flows), routes in zip(scenario.groups, scenario.routes(), strict=True):
-        named = [tuple(links[place] for place in route) for route in routes]
+    known = routes(scenario)
+    for group, flows in scenario.groups:
         for index in range(flows):
-            yield group, named[index % len(named)]
+            yield group, known[group][index % len(known[group])].there
 
 
 def is_network(tables: Mapping[str, Any]) -> bool:
@@ -34,8 +57,7 @@ def is_network(tables: Mapping[str, Any]) -> bool:
 
 def crossing(scenario: _native.Scenario) -> list[str]:
     """Return the groups of which a flow's data crosses the bottleneck, in the order of the scenario."""
-    routes = zip(scenario.groups, scenario.routes(), strict=True)
-    return [group for (group, _), own in routes if any(0 in route for route in own)]
+    return [group for group, own in routes(scenario).items() if any("bottleneck" in route.there for route in own)]
 
 
 def check_chain(tables: Mapping[str, Any], who: str) -> None:

@@ -13,6 +13,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+/// The links of a flow's data, those of its acknowledgements, and its main one, as places.
+type PlacedRoute = (Vec<usize>, Vec<usize>, Option<usize>);
+
 /// Between two looks at signals, and two calls of `progress`.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -129,11 +132,12 @@ impl Scenario {
     }
 
     /// For each group, the routes of its data, as places among `links`: one for all of its flows, or one for each.
-    fn routes(&self) -> Vec<Vec<Vec<usize>>> {
+    fn routes(&self) -> Vec<Vec<PlacedRoute>> {
         let places = |links: &[_]| links.iter().map(|&link| place(&self.inner, link)).collect();
-        let of_group =
-            |group: &sojourn_scenario::Group| group.routes.iter().map(|route| places(&route.there)).collect();
-        self.inner.groups.iter().map(of_group).collect()
+        let placed = |route: &sojourn_scenario::Route| {
+            (places(&route.there), places(&route.back), route.main.map(|link| place(&self.inner, link)))
+        };
+        self.inner.groups.iter().map(|group| group.routes.iter().map(placed).collect()).collect()
     }
 
     fn as_network(&self) -> PyResult<Scenario> {

@@ -79,7 +79,7 @@ def shape(interface: str, peer: str, scenario: Mapping[str, Any]) -> Shape:
     link, queue = bottleneck(scenario)
     if queue.name == "drr":
         raise refused([Refusal("bottleneck.queue.kind", "drr", "what sorts flows by itself", who=OPTION)])
-    lines = bottleneck_lines(interface, _HOW, queue, link, [], far=True, root=shaping.HANDLE)
+    lines = bottleneck_lines(interface, _HOW, queue, link, [], root=shaping.HANDLE)
     return Shape(interface, lines, [f"sch_{_HOW.shaper}", *([queue.module] if queue.module else [])])
 
 

@@ -83,7 +83,7 @@ class Observed:
                 raise JobError(f"{name}: ECN was not negotiated, although the scenario asks for it")
 
     def _at(self, flow: Flow) -> Crossing | None:
-        return self.crossings.get(self.main_link(flow))
+        return self.crossings.get(flow.route.main or "")
 
     @property
     def remarks(self) -> list[str]:
@@ -146,11 +146,7 @@ class Observed:
     def of(self, flow: Flow) -> Any:
         """Return which packets at its main link are a flow's data."""
         at = self._at(flow)
-        return None if at is None else _are_data(flow, at)
-
-    def main_link(self, flow: Flow) -> str:
-        """Return the link that a flow's data cross."""
-        return "bottleneck" if flow.forward else "reverse"
+        return None if at is None else are_data(flow, at)
 
     @cached_property
     def probe_ms(self) -> tuple[Any, Any, float | None]:
@@ -175,12 +171,13 @@ def _passed_bits(at: Crossing) -> float:
     return float(at.bytes[~np.isnan(at.left_s)].sum() * 8)
 
 
-def _are_data(flow: Flow, at: Crossing) -> Any:
+def are_data(flow: Flow, at: Crossing) -> Any:
+    """Return which of the packets that crossed a link are a flow's data."""
     return (at.source == _number(flow.source)) & (at.destination == _number(flow.sink))
 
 
 def _of_flows(job: Job, at: Crossing) -> dict[int, Crossing]:
-    return {flow.id: at.only(_are_data(flow, at)) for flow in job.flows if flow.forward}
+    return {flow.id: at.only(are_data(flow, at)) for flow in job.flows if flow.forward}
 
 
 def _number(address: str) -> int:

@@ -1,12 +1,14 @@
 """The run record of a run on a kernel, with the names and units of every other world."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from sojourn.worlds.linux.observed import Observed
+from sojourn.networks import Route
+from sojourn.worlds.linux.crossing import Crossing
+from sojourn.worlds.linux.observed import Observed, are_data
 from sojourn.worlds.linux.plan.flows import Flow
 
 # Quantiles by the names that records have.
@@ -148,29 +150,42 @@ def _mbps(seen: Observed, delivered_bytes: int) -> float:
 
 
 def _fates(seen: Observed, own: Sequence[Flow]) -> dict[str, Any]:
-    """Return how many data packets came to the main link, and were dropped and marked there.
+    """Return how many data packets came to the first link of their way, and were dropped and marked on it.
 
     What a lossy link lost behind its queue is not seen by flow, so that drops are then unknown.
     """
-    link = seen.main_link(own[0])
-    at = seen.crossings.get(link)
-    if at is None:
+    if not all(link in seen.crossings for flow in own for link in flow.route.there):
         return {"sent": None, "drops": None, "marks": None}
-    mine = np.logical_or.reduce([seen.of(flow) for flow in own]) & _within(seen, at.entered_s)
-    is_lossy = seen.counted(link, "lost")[-1] > 0
+    entered = [(at, mine & _within(seen, at.entered_s)) for _, at, mine in _crossed(seen, own, lambda way: way.there)]
+    first = [mine & _within(seen, at.entered_s) for _, at, mine in _crossed(seen, own, lambda way: way.there[:1])]
+    is_lossy = any(seen.counted(link, "lost")[-1] > 0 for flow in own for link in flow.route.there)
     return {
-        "sent": int(mine.sum()),
-        "drops": None if is_lossy else int((mine & at.dropped).sum()),
-        "marks": int((mine & at.marked).sum()),
+        "sent": sum(int(mine.sum()) for mine in first),
+        "drops": None if is_lossy else sum(int((mine & at.dropped).sum()) for at, mine in entered),
+        "marks": sum(int((mine & at.marked).sum()) for at, mine in entered),
     }
 
 
 def _delays(seen: Observed, own: Sequence[Flow]) -> dict[str, float | None]:
-    at = seen.crossings.get(seen.main_link(own[0]))
-    if at is None:
-        return spread(np.array([]))
-    mine = np.logical_or.reduce([seen.of(flow) for flow in own]) & _within(seen, at.left_s)
-    return spread(at.delay_ms[mine])
+    found = _crossed(seen, own, lambda way: (way.main,))
+    left = [at.delay_ms[mine & _within(seen, at.left_s)] for _, at, mine in found]
+    return spread(np.concatenate([np.array([]), *left]))
+
+
+def _crossed(
+    seen: Observed, own: Sequence[Flow], asked: Callable[[Route], Sequence[str | None]]
+) -> list[tuple[str, Crossing, Any]]:
+    """Return the links asked for of each flow's route, what crossed each, and what of it were these flows' data."""
+    by_link: dict[str, list[Flow]] = {}
+    for flow in own:
+        for link in asked(flow.route):
+            if link is not None and link in seen.crossings:
+                by_link.setdefault(link, []).append(flow)
+    crossings = {link: seen.crossings[link] for link in by_link}
+    return [
+        (link, at, np.logical_or.reduce([are_data(flow, at) for flow in by_link[link]]))
+        for link, at in crossings.items()
+    ]
 
 
 def _total(seen: Observed, own: Sequence[Flow], name: str) -> int | None:

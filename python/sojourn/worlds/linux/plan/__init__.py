@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sojourn.worlds.linux.plan import access, changes, shaping, topology
-from sojourn.worlds.linux.plan.check import Fit, fit
-from sojourn.worlds.linux.plan.flows import Flow, flows, paths, probe, seconds
+from sojourn import _native, networks
+from sojourn.worlds.linux.plan import access, changes, row, shaping, topology
+from sojourn.worlds.linux.plan.check import Fit, fit, links
+from sojourn.worlds.linux.plan.flows import Flow, Path, Routes, distinct, flows, paths, probe, seconds
+from sojourn.worlds.linux.plan.graph import graph
 from sojourn.worlds.linux.plan.shaping import How
+from sojourn.worlds.linux.plan.topology import Layout
 
 PROBE = "probe"
 PROBE_INTERVAL_S = 0.2
@@ -37,24 +40,34 @@ class Job:
     """Where the others are, by their names."""
 
 
-def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1, ends: bool = False) -> Job:
+def job(
+    scenario: Mapping[str, Any],
+    seed: int,
+    how: How,
+    *,
+    routes: Routes | None = None,
+    bin_s: float = 0.1,
+    ends: bool = False,
+) -> Job:
     """Plan one run of a resolved scenario, with captures at both ends of the path where `ends` asks for them.
 
-    Raises InputError where Linux cannot have it.
+    A network needs the routes of its groups (`routes_of`). Raises InputError where Linux cannot have it.
     """
-    said = fit(scenario)
-    all_flows = flows(scenario, seed, said.how)
-    names = topology.namespaces(scenario)
+    routes = routes or row.routes(scenario)
+    said = fit(scenario, routes)
+    all_flows, all_paths = flows(scenario, seed, said.how, routes), distinct(paths(scenario, routes))
+    tables = {name: table for name, (_, table) in links(scenario).items()}
+    layout = graph(tables, all_paths) if networks.is_network(scenario) else row.row(scenario)
     plan = {
-        "namespaces": names,
-        "links": topology.links(names),
-        "sysctl": topology.settings(names, said.sysctl),
-        "devices": topology.devices(names),
-        "ip": topology.addresses(names, list(paths(scenario).values())),
-        "tc": _tc(scenario, said, how, all_flows),
-        "endpoints": _endpoints(scenario, seed, all_flows, bin_s, ends=ends),
-        "watched": _watched(scenario),
-        **({"changes": _changes(scenario, said, how)} if said.steps else {}),
+        "namespaces": layout.namespaces,
+        "links": topology.links(layout),
+        "sysctl": topology.settings(layout, said.sysctl),
+        "devices": layout.devices,
+        "ip": topology.addresses(layout, all_paths),
+        "tc": _tc(layout, said, how, all_flows, all_paths),
+        "endpoints": _endpoints(layout, scenario, seed, all_flows, all_paths, bin_s, ends=ends),
+        "watched": _watched(layout),
+        **({"changes": _changes(layout, said, how, all_paths)} if said.steps else {}),
         "modules": sorted({*said.modules, "sch_netem", "sch_tbf" if how.shaper == "tbf" else "sch_htb"}),
         "duration_s": seconds(scenario["duration"]),
         "warmup_s": seconds(scenario["warmup"]),
@@ -62,36 +75,51 @@ def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1,
         "bin_s": bin_s,
     }
     remarks = [*said.remarks, *([] if how.exact_timers else [REAL_TIME])]
-    return Job(plan, all_flows, said, remarks, places=topology.places(scenario))
+    return Job(plan, all_flows, said, remarks, places=layout.places)
 
 
-def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow]) -> dict[str, list[str]]:
+def routes_of(scenario: _native.Scenario, resolved: Mapping[str, Any]) -> Routes:
+    """Return the routes of a scenario's groups, over links as the file calls them."""
+    if not networks.is_network(resolved):
+        return row.routes(resolved)
+
+    def named(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name.removeprefix("hops_") for name in names)
+
+    return {
+        group: [networks.Route(named(there), named(back), *named([main] if main else [])) for there, back, main in own]
+        for group, own in networks.routes(scenario).items()
+    }
+
+
+def _tc(
+    layout: Layout, said: Fit, how: How, all_flows: Sequence[Flow], all_paths: Sequence[Path]
+) -> dict[str, list[str]]:
     full = said.links["bottleneck"].facts.packet_bytes
     ends = {
         "snd": access.lines("snd0", how, all_flows, full, far=False),
         "rcv": access.lines("rcv0", how, all_flows, full, far=True),
     }
     lines = {name: made for name, made in ends.items() if made}
-    places = topology.places(scenario)
-    for link, place in places.items():
+    for link, place in layout.places.items():
         state = said.links[link]
-        made = shaping.bottleneck(place.device, how, state.queue, state.facts, all_flows, far=place.far)
+        # A flow's data and its acknowledgements may cross the same link.
+        ways = [(flow, far) for flow in all_flows for far in (True, False)]
+        crossing = [(flow, far) for flow, far in ways if link in (flow.path.to_far if far else flow.path.to_near)]
+        made = shaping.bottleneck(place.device, how, state.queue, state.facts, crossing)
         lines.setdefault(place.router, []).extend(made)
-    # Without a return link packets still take half of their round-trip time for the way back.
-    back = {} if "reverse" in places else {"reverse": topology.Place(False, "fwd", "rtr", ("", ""))}
-    for link, place in {**places, **back}.items():
-        table, behind = changes.behind(link, said.links.get(link), how, list(paths(scenario).values()))
+    for link, place in {**layout.places, **layout.pauses}.items():
+        table, behind = changes.behind(place, said.links.get(link), how, all_paths)
         lines.setdefault(place.wire, []).extend(shaping.delays(place.behind, table, *behind, far=place.far))
     return lines
 
 
-def _changes(scenario: Mapping[str, Any], said: Fit, how: How) -> list[dict[str, Any]]:
-    all_paths, places = list(paths(scenario).values()), topology.places(scenario)
+def _changes(layout: Layout, said: Fit, how: How, all_paths: Sequence[Path]) -> list[dict[str, Any]]:
     return [
         {
             "at_s": one.at_s,
             "link": one.link,
-            "tc": changes.lines(one, places[one.link], how, all_paths),
+            "tc": changes.lines(one, layout.places[one.link], how, all_paths),
             **({} if one.keeps_packets else {"handle": one.after.handle}),
         }
         for one in said.steps
@@ -103,14 +131,21 @@ SENT, RECEIVED = ("snd0", "out", "sent"), ("rcv0", "in", "received")
 
 
 def _endpoints(
-    scenario: Mapping[str, Any], seed: int, all_flows: list[Flow], bin_s: float, *, ends: bool
+    layout: Layout,
+    scenario: Mapping[str, Any],
+    seed: int,
+    all_flows: Sequence[Flow],
+    all_paths: Sequence[Path],
+    bin_s: float,
+    *,
+    ends: bool,
 ) -> dict[str, Any]:
     run = {"duration_s": seconds(scenario["duration"]), "bin_s": bin_s}
     of_flows = [flow.ends(seed) for flow in all_flows]
-    peer = probe(next(iter(paths(scenario).values())), scenario)
+    peer = probe(all_paths[0], scenario)
     ping = {"id": PROBE, "peer": peer, "interval_s": PROBE_INTERVAL_S, "start_s": -BASE_S}
     captures: dict[str, list[dict[str, str]]] = {}
-    for place in topology.places(scenario).values():
+    for place in layout.places.values():
         before, behind = place.captures
         both = _captures((place.entrance, "in", before), (place.device, "out", behind))
         captures.setdefault(place.router, []).extend(both)
@@ -136,7 +171,7 @@ def _captures(*captures: tuple[str, str, str]) -> list[dict[str, str]]:
     ]
 
 
-def _watched(scenario: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _watched(layout: Layout) -> dict[str, dict[str, str]]:
     """Return where the counters of each link's queue, and of the losses behind it, are."""
     return {
         link: {
@@ -146,5 +181,5 @@ def _watched(scenario: Mapping[str, Any]) -> dict[str, dict[str, str]]:
             "behind": place.wire,
             "lossy": place.behind,
         }
-        for link, place in topology.places(scenario).items()
+        for link, place in layout.places.items()
     }

@@ -93,15 +93,14 @@ def _taken_back(before: Expressed, after: Expressed) -> list[str]:
 
 
 def behind(
-    link: str, state: State | None, how: How, paths: Sequence[Path]
+    place: Place, state: State | None, how: How, paths: Sequence[Path]
 ) -> tuple[Mapping[str, Any], tuple[Sequence[Path], float | None]]:
     """Return what a link does behind its queue: its table, the paths whose round-trip times it has, and its rate.
 
     The rate is None where the queue's shaper has taken the time of a transmission already.
     """
-    is_main = link in {"bottleneck", "reverse"}
     wire_bps = state.facts.rate_bps if state is not None and how.shaper == "device" else None
-    return state.table if state is not None else {}, (paths if is_main else (), wire_bps)
+    return state.table if state is not None else {}, (paths if place.has_rtts else (), wire_bps)
 
 
 def lines(made: Step, place: Place, how: How, paths: Sequence[Path]) -> dict[str, list[str]]:
@@ -121,7 +120,7 @@ def lines(made: Step, place: Place, how: How, paths: Sequence[Path]) -> dict[str
         router.append(in_place)
     wire = []
     if made.named & {"delay", "jitter", "loss"} or ("rate" in made.named and how.shaper == "device"):
-        table, others = behind(made.link, after, how, paths)
+        table, others = behind(place, after, how, paths)
         wire = shaping.other_delays(place.behind, table, *others, far=place.far)
     return {place.router: router, place.wire: wire}
 

@@ -11,9 +11,10 @@ from sojourn.worlds.linux.plan import access, express
 from sojourn.worlds.linux.plan.changes import State, Step, step
 from sojourn.worlds.linux.plan.changes import refusals as step_refusals
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
-from sojourn.worlds.linux.plan.flows import paths, seconds
+from sojourn.worlds.linux.plan.flows import Routes, distinct, paths, seconds
+from sojourn.worlds.linux.plan.graph import MOST_LINKS
+from sojourn.worlds.linux.plan.row import MOST_HOPS
 from sojourn.worlds.linux.plan.shaping import MAX_DELAYS
-from sojourn.worlds.linux.plan.topology import MOST_HOPS
 
 _MAX_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
@@ -23,11 +24,11 @@ _TOP_KEYS = (
     *("name", "duration", "warmup", "seed", "runs", "plugins"),
     *("bottleneck", "reverse", "hop", "group", "change"),
 )
-_LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
+_LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue", "from", "to")
 _HOP_KEYS = ("name", "at", "direction")
 _GROUP_KEYS = (
-    *("name", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),
-    *("hosts", "receiver_hosts", "clock_offset", "clock_skew_ppm"),
+    *("name", "title", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),
+    *("hosts", "receiver_hosts", "clock_offset", "clock_skew_ppm", "from", "to", "path", "back"),
 )
 # Of hosts that the testbed makes itself.
 _HOST_KEYS = ("access_rate", "host")
@@ -50,15 +51,20 @@ class Fit:
     """How the hosts' kernels are switched."""
 
 
-def fit(scenario: Mapping[str, Any]) -> Fit:
+def fit(scenario: Mapping[str, Any], routes: Routes) -> Fit:
     """Say a resolved scenario to Linux; raises InputError with all that does not fit."""
-    networks.check_chain(scenario, "the testbed")
-    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in group_refusals(group, _HOST_KEYS))]
+    if too_many := list(_sizes(scenario, routes)):
+        # What else such a scenario has would be said for each of its links.
+        raise refused(too_many)
+    refusals = [
+        *_shape(scenario),
+        *(one for group in scenario["group"] for one in group_refusals(group, _HOST_KEYS)),
+    ]
     for group in scenario["group"]:
         refusals += access.refusals(group, f"group.{group['name']}", is_tcp=endpoint_kind(group) == TCP)
     packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
     said: dict[str, State] = {}
-    for name, (path, table) in _links(scenario).items():
+    for name, (path, table) in links(scenario).items():
         link = _link(table, path, packet_bytes)
         if isinstance(link, list):
             refusals += link
@@ -103,7 +109,7 @@ def _steps(
     steps: list[Step] = []
     refusals = list(_of_groups(scenario))
     for number, (path, change) in enumerate(_changes(scenario)):
-        for name, (place, part) in _links(change).items():
+        for name, (place, part) in links(change).items():
             key, before = f"{path}.{place}", states[name]
             refusals += _strangers(part, f"{key}.", (*_LINK_KEYS, "name"))
             kept = {name: value for name, value in before.table.items() if not ("trace" in part and name == "rate")}
@@ -118,7 +124,7 @@ def _steps(
     return steps, refusals
 
 
-def _links(table: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
+def links(table: Mapping[str, Any]) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """Return the links that a scenario or a change names: by name, how the file addresses each and what it says."""
     main = {key: (key, table[key]) for key in ("bottleneck", "reverse") if key in table}
     return {**main, **{hop["name"]: (f"hop.{hop['name']}", hop) for hop in table.get("hop", [])}}
@@ -197,15 +203,20 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
     yield from _strangers(scenario, "", _TOP_KEYS)
     for key in ("bottleneck", "reverse"):
         yield from _strangers(scenario.get(key, {}), f"{key}.", _LINK_KEYS)
-    hops = scenario.get("hop", [])
-    for hop in hops:
+    for hop in scenario.get("hop", []):
         yield from _strangers(hop, f"hop.{hop['name']}.", (*_LINK_KEYS, *_HOP_KEYS))
-    if len(hops) > MOST_HOPS:
-        yield Refusal("hop", f"{len(hops)} further links", f"{MOST_HOPS} at most", who="the testbed")
-    by_path = paths(scenario)
-    if len(by_path) > _MAX_PATHS:
-        yield Refusal("group", f"{len(by_path)} paths", f"{_MAX_PATHS} at most", who="the testbed")
-    delays = {path.rtt_s for path in by_path.values()}
+
+
+def _sizes(scenario: Mapping[str, Any], routes: Routes) -> Iterable[Refusal]:
+    """Refuse more links, paths and delays than there can be."""
+    hops = len(scenario.get("hop", []))
+    most = MOST_LINKS - len(links(scenario)) + hops if networks.is_network(scenario) else MOST_HOPS
+    if hops > most:
+        yield Refusal("hop", f"{hops} further links", f"{most} at most", who="the testbed")
+    all_paths = distinct(paths(scenario, routes))
+    if len(all_paths) > _MAX_PATHS:
+        yield Refusal("group", f"{len(all_paths)} paths", f"{_MAX_PATHS} at most", who="the testbed")
+    delays = {path.rtt_s for path in all_paths}
     if len(delays) > MAX_DELAYS:
         found = f"{len(delays)} different round-trip times"
         yield Refusal("group.rtt", found, f"{MAX_DELAYS} at most", who="the testbed")

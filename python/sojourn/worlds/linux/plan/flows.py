@@ -1,11 +1,12 @@
 """Which flow runs between which addresses, when, and with what."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _native
+from sojourn.networks import Route
 from sojourn.registry import origins
 
 FIRST_PORT = 5000
@@ -21,6 +22,10 @@ class Path:
     index: int
     rtt_s: float
     ecn: bool
+    to_far: tuple[str, ...]
+    """The links from near to far."""
+    to_near: tuple[str, ...]
+    """Those from far to near."""
 
     @property
     def near(self) -> str:
@@ -54,6 +59,7 @@ class Flow:
     start_s: float
     stop_s: float | None
     table: Mapping[str, Any]
+    route: Route
 
     @property
     def plugins(self) -> list[str]:
@@ -129,25 +135,45 @@ def seconds(text: str) -> float:
     return found[0]
 
 
-def paths(scenario: Mapping[str, Any]) -> dict[tuple[str, float], Path]:
-    """Return the paths by group and round-trip time in seconds."""
-    keys = dict.fromkeys(
-        (group["name"], rtt, bool(group["transport"]["ecn"]))
-        for group in scenario["group"]
-        for rtt in _per_flow(group["rtt"], group["flows"])
-    )
-    return {(name, rtt): Path(index, rtt, ecn) for index, (name, rtt, ecn) in enumerate(keys)}
+Routes = Mapping[str, Sequence[Route]]
+"""The routes of each group, dealt out to its flows."""
 
 
-def flows(scenario: Mapping[str, Any], seed: int, how: Mapping[str, tuple[str, Any]]) -> list[Flow]:
+def paths(scenario: Mapping[str, Any], routes: Routes) -> dict[str, list[Path]]:
+    """Return for each group the paths of its flows."""
+    known: dict[tuple[str, float, Route], Path] = {}
+    found: dict[str, list[Path]] = {}
+    for group in scenario["group"]:
+        name, ecn, forward = group["name"], bool(group["transport"]["ecn"]), group["direction"] == "forward"
+        found[name] = []
+        for index, rtt_s in enumerate(_per_flow(group["rtt"], group["flows"])):
+            route = _route(group, routes, index)
+            ways = (route.there, route.back) if forward else (route.back, route.there)
+            path = known.setdefault((name, rtt_s, route), Path(len(known), rtt_s, ecn, *ways))
+            found[name].append(path)
+    return found
+
+
+def distinct(paths: Mapping[str, Sequence[Path]]) -> list[Path]:
+    """Return each path once: first the one that the probe takes, which crosses the bottleneck if any does."""
+    once = dict.fromkeys(path for own in paths.values() for path in own)
+    return sorted(once, key=lambda path: "bottleneck" not in (*path.to_far, *path.to_near))
+
+
+def _route(group: Mapping[str, Any], routes: Routes, index: int) -> Route:
+    own = routes[group["name"]]
+    return own[index % len(own)]
+
+
+def flows(scenario: Mapping[str, Any], seed: int, how: Mapping[str, tuple[str, Any]], routes: Routes) -> list[Flow]:
     """Return all flows; `how` says for each group the kind of endpoint and what it is told of the control."""
-    known = paths(scenario)
+    known = paths(scenario, routes)
     found: list[Flow] = []
     for group in scenario["group"]:
         count = group["flows"]
         starts, stops = moments(group, "start", seed), moments(group, "stop", seed)
-        for index, rtt in enumerate(_per_flow(group["rtt"], count)):
-            path, forward = known[(group["name"], rtt)], group["direction"] == "forward"
+        for index, path in enumerate(known[group["name"]]):
+            forward = group["direction"] == "forward"
             sender, receiver = (1 + index % group.get(key, count) for key in ("hosts", "receiver_hosts"))
             near, far = (sender, receiver) if forward else (receiver, sender)
             kind, control = how[group["name"]]
@@ -165,6 +191,7 @@ def flows(scenario: Mapping[str, Any], seed: int, how: Mapping[str, tuple[str, A
                 starts[index] or 0.0,
                 stops[index],
                 group,
+                _route(group, routes, index),
             )
             found.append(flow)
     return found

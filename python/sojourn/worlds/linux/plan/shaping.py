@@ -45,16 +45,15 @@ def bottleneck(
     how: How,
     queue: Expressed,
     link: LinkFacts,
-    flows: Sequence[Flow],
+    crossing: Sequence[tuple[Flow, bool]],
     *,
-    far: bool,
     root: str | None = None,
     stab: str = _AS_IP,
 ) -> list[str]:
     """Return the lines that give a device the link's rate and queue.
 
-    `far` tells whether the device leads to the far addresses; `root` is the handle of what comes first there, where
-    that matters; `stab` says what the shaper counts of a packet.
+    `crossing` are the flows whose packets cross it, and whether they go to the far addresses there; `root` is the
+    handle of what comes first there, where that matters; `stab` says what the shaper counts of a packet.
     """
     inner = " ".join([queue.name, *queue.words])
     if shapes_itself(queue):
@@ -76,7 +75,7 @@ def bottleneck(
         return [*made, *classes.lines(device, f"{top}1", QUEUE_HANDLE, queue)]
     place = f"qdisc add dev {device} parent {top}1 handle {QUEUE_HANDLE}"
     if queue.name == "drr":
-        return [*made, f"{place} drr", *_turns(device, queue, flows, far=far)]
+        return [*made, f"{place} drr", *_turns(device, queue, crossing)]
     return [*made, f"{place} {inner}"]
 
 
@@ -123,25 +122,25 @@ def another_rate(device: str, how: How, link: LinkFacts) -> str:
     return f"class change {_class(device, '1:', how, link)}"
 
 
-def _turns(device: str, queue: Expressed, flows: Sequence[Flow], *, far: bool) -> list[str]:
+def _turns(device: str, queue: Expressed, crossing: Sequence[tuple[Flow, bool]]) -> list[str]:
     """Return the lines that give each flow a class of drr, and one to all else, which drr would drop."""
     said = dict(zip(queue.words[::2], queue.words[1::2], strict=True))
     lines = []
-    for number in range(1, len(flows) + 2):
+    for number in range(1, len(crossing) + 2):
         place = f"{QUEUE_HANDLE}{number:x}"
         lines += [
             f"class add dev {device} parent {QUEUE_HANDLE} classid {place} drr quantum {said['quantum']}",
             f"qdisc add dev {device} parent {place} pfifo limit {said['limit']}",
         ]
     match = f"filter add dev {device} parent {QUEUE_HANDLE} protocol ip prio"
-    for number, flow in enumerate(flows, start=1):
+    for number, (flow, far) in enumerate(crossing, start=1):
         source, sink = (flow.near, flow.far) if far else (flow.far, flow.near)
         end = "dport" if flow.forward == far else "sport"
         lines.append(
             f"{match} 1 u32 match ip src {source}/32 match ip dst {sink}/32 match ip {end} {flow.port} 0xffff "
             f"flowid {QUEUE_HANDLE}{number:x}"
         )
-    return [*lines, f"{match} 2 matchall flowid {QUEUE_HANDLE}{len(flows) + 1:x}"]
+    return [*lines, f"{match} 2 matchall flowid {QUEUE_HANDLE}{len(crossing) + 1:x}"]
 
 
 def delays(
