@@ -324,11 +324,11 @@ class Scenario:
     def mean_rates_mbps(self) -> list[float]:
         """Return what each link could carry in the measured part, in Mbit/s, in the order of `links`."""
 
-    def routes(self) -> list[list[tuple[list[int], list[int], int | None]]]:
+    def routes(self) -> list[list[tuple[list[int], list[int], int | None, str | None]]]:
         """Return the routes of each group: one for all flows, or one for each, dealt out in turn.
 
         A route is the links of its data, those of its acknowledgements, and the one at which the flow's queueing delay
-        is told, if any; all as places among `links`.
+        is told, if any, all as places among `links`; and the station that it goes to or comes from, if any.
         """
 
     def capacity_mbps(self, bin_s: float) -> list[float]:

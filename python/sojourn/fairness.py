@@ -96,8 +96,13 @@ class Division:
 
 
 def divisions(result: "Measured", run: int = 0) -> list[Division]:
-    """Return, for each group whose flows want all they can get, what they got of their max-min shares."""
+    """Return, for each group whose flows want all they can get, what they got of their max-min shares.
+
+    None where stations share a medium: what that can carry depends on who sends.
+    """
     native = result.native
+    if "station" in result.scenario:
+        return []
     capacities = dict(zip(native.links, native.mean_rates_mbps(), strict=True))
     greedy = {group.name: _payload_share(group) for group in result.scenario.group if _wants_all(group)}
     ways = list(networks.ways(native))

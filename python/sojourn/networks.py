@@ -23,6 +23,8 @@ class Route(NamedTuple):
     """Those of its acknowledgements; none where they return without a limit."""
     main: str | None = None
     """The one at which its queueing delay is told."""
+    station: str | None = None
+    """The station that it goes to or comes from."""
 
 
 def routes(scenario: _native.Scenario) -> dict[str, list[Route]]:
@@ -33,7 +35,10 @@ def routes(scenario: _native.Scenario) -> dict[str, list[Route]]:
         return tuple(links[place] for place in places)
 
     return {
-        group: [Route(named(there), named(back), None if main is None else links[main]) for there, back, main in own]
+        group: [
+            Route(named(there), named(back), None if main is None else links[main], station)
+            for there, back, main, station in own
+        ]
         for (group, _), own in zip(scenario.groups, scenario.routes(), strict=True)
     }
 
@@ -98,21 +103,31 @@ class Drawn:
     rates_mbps: list[float] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     """What metrics call them."""
+    stations: list[str | None] = field(default_factory=list)
+    """For each the station at the other end of a medium that stations share."""
 
 
 def drawn(scenario: _native.Scenario, tables: Mapping[str, Any]) -> list[Drawn]:
     """Return the links of a network, those with numbered names as one."""
     rates = dict(zip(scenario.links, scenario.mean_rates_mbps(), strict=True))
     hops = [(f"hops_{hop['name']}", hop["name"], hop) for hop in tables.get("hop", [])]
-    mains = [(key, key, tables[key]) for key in ("bottleneck", "reverse") if key in tables]
-    links = [*mains, *hops]
-    shown = gathered([name for _, name, _ in links])
-    nodes = gathered(sorted({link[end] for *_, link in links for end in ("from", "to")}))
+    mains = [(key, key, tables[key]) for key in ("bottleneck", "reverse") if "to" in tables.get(key, {})]
+    links = [(key, name, table["from"], table["to"], None) for key, name, table in [*mains, *hops]]
+    hub, prefix = tables["bottleneck"]["from"], "stations_"
+    for station in (key.removeprefix(prefix) for key in scenario.links if key.startswith(prefix)):
+        # The medium leads to each of them.
+        links += [
+            ("bottleneck", "bottleneck", hub, station, station),
+            (f"{prefix}{station}", station, station, hub, station),
+        ]
+    shown = gathered([name for _, name, *_ in links])
+    nodes = gathered(sorted({end for _, _, start, to, _ in links for end in (start, to)}))
     found: dict[tuple[str, str, str], Drawn] = {}
-    for key, name, link in links:
-        place = (shown[name], nodes[link["from"]], nodes[link["to"]])
+    for key, name, start, to, station in links:
+        place = (shown[name], nodes[start], nodes[to])
         one = found.setdefault(place, Drawn(*place))
         one.count += 1
-        one.rates_mbps.append(rates[key])
+        one.rates_mbps.append(rates[key if station is None else f"{prefix}{station}"])
         one.keys.append(key)
+        one.stations.append(station)
     return list(found.values())

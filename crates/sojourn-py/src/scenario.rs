@@ -6,15 +6,15 @@ use crate::run::Run;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Base, Diagnostics, Loaded, Trace, Traffic};
+use sojourn_scenario::{Base, Diagnostics, Loaded, Trace, Traffic, Which};
 use sojourn_sim::{BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, place, run_all};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// The links of a flow's data, those of its acknowledgements, and its main one, as places.
-type PlacedRoute = (Vec<usize>, Vec<usize>, Option<usize>);
+/// The links of a flow's data, those of its acknowledgements, and its main one, as places; and its station.
+type PlacedRoute = (Vec<usize>, Vec<usize>, Option<usize>, Option<String>);
 
 /// Between two looks at signals, and two calls of `progress`.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -133,9 +133,11 @@ impl Scenario {
 
     /// For each group, the routes of its data, as places among `links`: one for all of its flows, or one for each.
     fn routes(&self) -> Vec<Vec<PlacedRoute>> {
-        let places = |links: &[_]| links.iter().map(|&link| place(&self.inner, link)).collect();
         let placed = |route: &sojourn_scenario::Route| {
-            (places(&route.there), places(&route.back), route.main.map(|link| place(&self.inner, link)))
+            let of = |link| place(&self.inner, link) + route.station.filter(|_| link == Which::Station).unwrap_or(0);
+            let all = |links: &[Which]| links.iter().map(|&link| of(link)).collect();
+            let station = route.station.map(|station| self.inner.stations[station].name.clone());
+            (all(&route.there), all(&route.back), route.main.map(of), station)
         };
         self.inner.groups.iter().map(|group| group.routes.iter().map(placed).collect()).collect()
     }

@@ -6,7 +6,7 @@ use crate::derived::{CHECKED, connections_of, defaults, last_unsaid_start, per_f
 use crate::fields::{Chosen, Fields, Item, as_span};
 use crate::group::{Group, GroupKeys, Moments};
 use crate::link::{Hop, LINK, Link, LinkKeys};
-use crate::stations::{in_air, names, nominal, nominal_of_all, of_group, rate_name};
+use crate::stations::{in_air, names, nominal, nominal_of_all, rate_name};
 use crate::traffic::{Arrivals, Bulk, Call, Padding, Traffic, Transfers};
 use crate::{Change, LinkChange, Scenario, Station, routes};
 use sojourn_core::Span;
@@ -85,7 +85,6 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         stop: fields.item("stop").map(|stop| moments(stop, keys.flows)),
         connections_of: connections_of(fields, scenario),
         routes: routes::of_group(fields, scenario).expect(CHECKED),
-        stations: of_group(fields, scenario),
         keys,
     }
 }

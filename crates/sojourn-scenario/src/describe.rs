@@ -192,9 +192,10 @@ fn group(group: &Group, scenario: &Scenario) -> Fields {
     if let Some(other) = group.connections_of {
         fields.put("connections_of", Item::Text(scenario.groups[other].name.clone()));
     }
-    if !group.stations.is_empty() {
-        let name = |&place: &usize| Item::Text(scenario.stations[place].name.clone());
-        fields.put("station", Item::List(group.stations.iter().map(name).collect()));
+    let stations: Vec<_> = group.routes.iter().filter_map(|route| route.station).collect();
+    if !stations.is_empty() && scenario.bottleneck.from.is_none() {
+        let name = |place: usize| Item::Text(scenario.stations[place].name.clone());
+        fields.put("station", Item::List(stations.into_iter().map(name).collect()));
     }
     fields
 }

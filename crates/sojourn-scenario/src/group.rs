@@ -147,8 +147,6 @@ pub struct Group {
     pub connections_of: Option<usize>,
     /// The links that its flows cross: one route for all of them, or one for each.
     pub routes: Vec<Route>,
-    /// Indices of the stations that its flows go to or come from, in turn; none without stations.
-    pub stations: Vec<usize>,
 }
 
 impl Deref for Group {

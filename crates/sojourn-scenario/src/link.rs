@@ -88,7 +88,8 @@ table! {
         /// the node at which the link begins, where links form a network: a name, with `*` for the number of the link where
         /// `count` makes several
         from: Option<String> = text().unless("the links form a chain", "gateway"),
-        /// the node at which it ends
+        /// the node at which it ends; with a medium that stations share none: it leads to all stations, which are nodes with their
+        /// names, and back
         to: Option<String> = text().unless("the links form a chain", "home-*"),
         /// the queue before the link: a discipline, or a table with `kind`, `preset` and parameters
         queue: Params = algorithm(&QUEUES).or("droptail", "{ kind = \"droptail\", limit = \"500 packets\" }"),
@@ -257,4 +258,6 @@ pub struct Route {
     pub back: Vec<Which>,
     /// The one that tells the flow how long its data waits in the queue, where any does.
     pub main: Option<Which>,
+    /// The station that its packets go to or come from, where they cross a medium that stations share.
+    pub station: Option<usize>,
 }

@@ -1,6 +1,7 @@
 //! A chain of links, written as a network.
 
-use crate::{Direction, Scenario, Which};
+use crate::routes::NUMBER;
+use crate::{Direction, Group, Scenario, Which};
 
 impl Scenario {
     /// The same links and flows as a network, in which every link says from which node to which it leads: runs of both leave the
@@ -12,11 +13,6 @@ impl Scenario {
         if self.bottleneck.from.is_some() {
             return Ok(self.clone());
         }
-        if self.air().is_some() {
-            return Err(
-                "a medium that stations share is the bottleneck: its stations have no nodes of their own".to_owned()
-            );
-        }
         if let Some(group) = self.groups.iter().find(|group| group.enters.is_some()) {
             return Err(format!(
                 "the data of {:?} enters at {:?}, and its acknowledgements return to where the chain begins",
@@ -24,14 +20,13 @@ impl Scenario {
                 group.enters.as_deref().unwrap_or_default()
             ));
         }
+        if self.air().is_some() { self.with_stations() } else { Ok(self.with_ends()) }
+    }
+
+    /// A chain from one end to another.
+    fn with_ends(&self) -> Scenario {
         let mut network = self.clone();
-        // All groups of a chain take the same links each way.
-        let group = &self.groups[0];
-        let (there, back) = (&group.route(0).there, &group.route(0).back);
-        let [forward, reverse] = match group.direction {
-            Direction::Forward => [there, back],
-            Direction::Reverse => [back, there],
-        };
+        let [forward, reverse] = self.ways();
         let (first, last) = (node(0), node(forward.len()));
         let mut next = 0;
         for &which in forward {
@@ -51,7 +46,68 @@ impl Scenario {
             };
             (group.keys.from, group.keys.to) = (Some(from.clone()), Some(to.clone()));
         }
+        network
+    }
+
+    /// A chain that ends at stations.
+    fn with_stations(&self) -> Result<Scenario, String> {
+        let mut network = self.clone();
+        let [forward, reverse] = self.ways();
+        let wires = [&forward[..forward.len() - 1], &reverse[1..]];
+        if wires[0].is_empty() != wires[1].is_empty() {
+            return Err("there are further links one way only, and what goes the other way crosses none".to_owned());
+        }
+        let mut next = 0;
+        for &which in wires[0] {
+            network.put(which, node(next), node(next + 1));
+            next += 1;
+        }
+        let mut at = node(next);
+        network.bottleneck.keys.from = Some(at.clone());
+        for (place, &which) in wires[1].iter().enumerate() {
+            next += 1;
+            let to = node(if place + 1 == wires[1].len() { 0 } else { next });
+            network.put(which, std::mem::replace(&mut at, to.clone()), to);
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            let station = Some(self.one_name(group)?);
+            let keys = &mut network.groups[index].keys;
+            (keys.from, keys.to) = match group.direction {
+                Direction::Forward => (Some(node(0)), station),
+                Direction::Reverse => (station, Some(node(0))),
+            };
+        }
         Ok(network)
+    }
+
+    /// A name of a node that stands for all stations of a group.
+    fn one_name(&self, group: &Group) -> Result<String, String> {
+        let names: Vec<_> =
+            group.routes.iter().filter_map(|route| Some(self.stations[route.station?].name.as_str())).collect();
+        let base = names[0].strip_suffix("-0");
+        let numbered = |place: u64| base.map(|base| format!("{base}-{place}"));
+        let is_all = (0u64..)
+            .map(numbered)
+            .map_while(|name| name.filter(|name| self.stations.iter().any(|one| one.name == *name)));
+        match (&names[..], base) {
+            ([only], _) => Ok((*only).to_owned()),
+            (_, Some(base)) if is_all.eq(names.iter().copied()) => Ok(format!("{base}-{NUMBER}")),
+            _ => Err(format!(
+                "the flows of {:?} have the stations {}, which no name with a * stands for",
+                group.name,
+                names.join(", ")
+            )),
+        }
+    }
+
+    /// The links of the chain forward and in reverse: all groups take the same.
+    fn ways(&self) -> [&[Which]; 2] {
+        let group = &self.groups[0];
+        let (there, back) = (&group.route(0).there, &group.route(0).back);
+        match group.direction {
+            Direction::Forward => [there, back],
+            Direction::Reverse => [back, there],
+        }
     }
 
     /// Puts a link between two nodes.

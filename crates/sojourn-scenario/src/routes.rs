@@ -9,9 +9,10 @@ mod tests;
 use crate::derived::{direction, mean_rate, place, sizes};
 use crate::diagnostic::{Fault, nearest};
 use crate::fields::{Fields, Item};
-use crate::stations::has_air;
+use crate::stations::{self, has_air};
 use crate::{Direction, Place, Route, Which};
 use sojourn_core::{Rate, Span};
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::iter::repeat;
 
@@ -48,7 +49,7 @@ pub(crate) fn link(which: Which, scenario: &Fields) -> Option<&Fields> {
 
 /// The routes of the flows of `group`: one for all of them, or one for each.
 pub(crate) fn of_group(group: &Fields, scenario: &Fields) -> Result<Vec<Route>, Wrong> {
-    if is_network(scenario) { Network::of(scenario).routes(group) } else { Ok(vec![chain(group, scenario)]) }
+    if is_network(scenario) { Network::of(scenario).routes(group) } else { Ok(chain(group, scenario)) }
 }
 
 /// The link at which the data of `group` enters a chain, where it says one that is there.
@@ -71,8 +72,9 @@ pub(crate) fn links(direction: Direction, scenario: &Fields) -> impl Iterator<It
     at(Place::Before).chain(std::iter::once(main)).chain(at(Place::After))
 }
 
-/// The route of the flows of `group` in a chain: all links of either direction, its data those from where it enters on.
-fn chain(group: &Fields, scenario: &Fields) -> Route {
+/// The routes of the flows of `group` in a chain: all links of either direction, its data those from where it enters on. There
+/// is one for each of its stations.
+fn chain(group: &Fields, scenario: &Fields) -> Vec<Route> {
     let (direction, first) = (direction(group), enters(group, scenario));
     let of = |direction| {
         let stations = (direction == Direction::Reverse && has_air(scenario)).then_some(Which::Station);
@@ -81,22 +83,36 @@ fn chain(group: &Fields, scenario: &Fields) -> Route {
     };
     let there: Vec<_> = of(direction).skip_while(|&which| first.is_some_and(|first| first != which)).collect();
     let main = there.iter().copied().find(|which| !matches!(which, Which::Hop(_)));
-    Route { there, back: of(direction.opposite()).collect(), main }
+    let route = |station| Route { there: there.clone(), back: of(direction.opposite()).collect(), main, station };
+    match stations::of_group(group, scenario) {
+        stations if stations.is_empty() => vec![route(None)],
+        stations => stations.into_iter().map(|station| route(Some(station))).collect(),
+    }
 }
 
-/// The links that the data of any flow of `group` crosses, where it has a route.
+/// The links that the data of any flow of `group` crosses, where it has a route; a station is the table of its own.
 pub(crate) fn crossed<'f>(group: &Fields, scenario: &'f Fields) -> impl Iterator<Item = &'f Fields> {
     let routes = of_group(group, scenario).unwrap_or_default();
-    let mut links: Vec<Which> = routes.into_iter().flat_map(|route| route.there).collect();
+    let mut links: Vec<(Which, Option<usize>)> = routes
+        .iter()
+        .flat_map(|route| route.there.iter().map(|&which| (which, route.station.filter(|_| which == Which::Station))))
+        .collect();
     links.sort_unstable();
     links.dedup();
-    links.into_iter().filter_map(|which| link(which, scenario))
+    links.into_iter().filter_map(|(which, station)| match station {
+        Some(station) => stations::table(station, scenario),
+        None => link(which, scenario),
+    })
 }
 
 /// The rate, or mean rate, of the main link of the group's data.
 pub(crate) fn main_link(group: &Fields, scenario: &Fields) -> Option<Rate> {
     let main = if is_network(scenario) {
-        link(of_group(group, scenario).ok()?.first()?.main?, scenario)
+        match of_group(group, scenario).ok()?.first()?.main? {
+            // Up and down share it.
+            Which::Station => scenario.table("bottleneck"),
+            main => link(main, scenario),
+        }
     } else {
         let is_upload = direction(group) == Direction::Reverse && !has_air(scenario);
         scenario.table(if is_upload { "reverse" } else { "bottleneck" })
@@ -126,20 +142,23 @@ pub(crate) fn shown<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 /// A link between two nodes.
 #[derive(Debug)]
 struct Edge<'f> {
-    name: &'f str,
+    name: Cow<'f, str>,
     which: Which,
     from: usize,
     to: usize,
+    /// The station at its end on a medium that stations share.
+    station: Option<usize>,
 }
 
 /// The nodes and links of a scenario.
 #[derive(Debug)]
 pub(crate) struct Network<'f> {
     scenario: &'f Fields,
-    nodes: Vec<&'f str>,
-    numbers: HashMap<&'f str, usize>,
+    nodes: Vec<Cow<'f, str>>,
+    numbers: HashMap<Cow<'f, str>, usize>,
     edges: Vec<Edge<'f>>,
-    by_name: HashMap<&'f str, usize>,
+    /// The edges that a path can name: those that have no station.
+    by_name: HashMap<Cow<'f, str>, usize>,
     /// The edges that leave each node, in the order of the file.
     leaving: Vec<Vec<usize>>,
     /// Whether no way leads back to any node.
@@ -181,7 +200,7 @@ struct Turn<'c> {
 
 impl Turn<'_> {
     /// What `text` names for the flow among `known`; the name where there is no such thing.
-    fn find(&self, text: &str, known: &HashMap<&str, usize>) -> Result<usize, String> {
+    fn find(&self, text: &str, known: &HashMap<Cow<'_, str>, usize>) -> Result<usize, String> {
         let number = match self.counts.get(text) {
             None => return known.get(text).copied().ok_or_else(|| text.to_owned()),
             Some(&count) => self.flow.checked_rem(count).unwrap_or(0),
@@ -196,7 +215,8 @@ fn numbered(text: &str, number: u64) -> String {
     text.replacen(NUMBER, &number.to_string(), 1)
 }
 
-fn unknown(key: &'static str, name: &str, what: &str, names: Vec<&str>) -> Wrong {
+fn unknown<'n>(key: &'static str, name: &str, what: &str, names: impl Iterator<Item = &'n str>) -> Wrong {
+    let names: Vec<_> = names.collect();
     let meant = nearest(name, names.iter().copied());
     (key, Fault::near(format!("{name:?}, which is no {what}"), meant), shown(names))
 }
@@ -215,18 +235,38 @@ impl<'f> Network<'f> {
         };
         for (name, which, link) in named(scenario) {
             let Some((from, to)) = link.text("from").zip(link.text("to")) else { continue };
-            let (from, to) = (network.node(from), network.node(to));
-            network.leaving[from].push(network.edges.len());
-            network.by_name.insert(name, network.edges.len());
-            network.edges.push(Edge { name, which, from, to });
+            network.by_name.insert(Cow::Borrowed(name), network.edges.len());
+            network.connect(Cow::Borrowed(name), which, [Cow::Borrowed(from), Cow::Borrowed(to)], None);
         }
+        network.add_stations();
         network.is_one_way = network.has_no_cycle();
         network
     }
 
-    fn node(&mut self, name: &'f str) -> usize {
-        *self.numbers.entry(name).or_insert_with(|| {
-            self.nodes.push(name);
+    /// Adds a link to and from each station of a medium that stations share.
+    fn add_stations(&mut self) {
+        let scenario = self.scenario;
+        let Some(hub) = scenario.table("bottleneck").filter(|_| has_air(scenario)).and_then(|link| link.text("from"))
+        else {
+            return;
+        };
+        for (station, name) in scenario.tables("station").iter().flat_map(stations::names).enumerate() {
+            let (hub, name) = (Cow::Borrowed(hub), Cow::Owned::<str>(name));
+            let ends = [hub.clone(), name.clone()];
+            self.connect(Cow::Borrowed("bottleneck"), Which::Bottleneck, ends, Some(station));
+            self.connect(name.clone(), Which::Station, [name, hub], Some(station));
+        }
+    }
+
+    fn connect(&mut self, name: Cow<'f, str>, which: Which, ends: [Cow<'f, str>; 2], station: Option<usize>) {
+        let [from, to] = ends.map(|end| self.node(end));
+        self.leaving[from].push(self.edges.len());
+        self.edges.push(Edge { name, which, from, to, station });
+    }
+
+    fn node(&mut self, name: Cow<'f, str>) -> usize {
+        *self.numbers.entry(name).or_insert_with_key(|name| {
+            self.nodes.push(name.clone());
             self.leaving.push(Vec::new());
             self.nodes.len() - 1
         })
@@ -256,7 +296,7 @@ impl<'f> Network<'f> {
         let named =
             |keys: [&'static str; 2], known| keys.into_iter().flat_map(move |key| texts(group, key).zip(repeat(known)));
         let dealt = named(["from", "to"], &self.numbers).chain(named(["path", "back"], &self.by_name));
-        let count = |text: &str, known: &HashMap<&str, usize>| {
+        let count = |text: &str, known: &HashMap<Cow<'_, str>, usize>| {
             (0u64..).take_while(|&number| known.contains_key(numbered(text, number).as_str())).count() as u64
         };
         let dealt = dealt.filter(|(text, _)| text.contains(NUMBER));
@@ -272,7 +312,7 @@ impl<'f> Network<'f> {
                 if given.iter().all(Option::is_none)
                     && let Some([there, back]) = known.get(&ends)
                 {
-                    return Ok(self.route(there, back));
+                    return self.route(there, back);
                 }
                 let is_given = given.iter().any(Option::is_some);
                 let [there, back] = given;
@@ -286,7 +326,7 @@ impl<'f> Network<'f> {
                     None if self.is_one_way => Vec::new(),
                     None => return Err(self.no_way([to, from], "from")),
                 };
-                let route = self.route(&there, &back);
+                let route = self.route(&there, &back)?;
                 if !is_given {
                     known.insert(ends, [there, back]);
                 }
@@ -296,7 +336,16 @@ impl<'f> Network<'f> {
     }
 
     /// The route over these edges. The link that flows are told about is the bottleneck or the return link, or else the slowest.
-    fn route(&self, there: &[usize], back: &[usize]) -> Route {
+    fn route(&self, there: &[usize], back: &[usize]) -> Result<Route, Wrong> {
+        let mut stations = there.iter().chain(back).filter_map(|&edge| self.edges[edge].station);
+        let station = stations.next();
+        if let Some((one, other)) = station.zip(stations.find(|&other| station != Some(other))) {
+            let name =
+                |station| self.edges.iter().find(|edge| edge.station == Some(station) && edge.which == Which::Station);
+            let [one, other] = [one, other].map(|station| name(station).map_or("", |edge| &edge.name));
+            let found = Fault::new(format!("a way over the stations {one:?} and {other:?}"));
+            return Err(("to", found, "one station of the medium on each way".to_owned()));
+        }
         let links = |edges: &[usize]| edges.iter().map(|&edge| self.edges[edge].which).collect::<Vec<_>>();
         let there = links(there);
         let rate = |which: &Which| {
@@ -305,7 +354,7 @@ impl<'f> Network<'f> {
         };
         let focus = there.iter().find(|which| !matches!(which, Which::Hop(_)));
         let main = focus.or_else(|| there.iter().min_by_key(|which| rate(which))).copied();
-        Route { there, back: links(back), main }
+        Ok(Route { there, back: links(back), main, station })
     }
 
     /// The nodes at which a flow of `group` begins and ends.
@@ -313,9 +362,9 @@ impl<'f> Network<'f> {
         let [there, back] = given.each_ref().map(|path| path.as_ref().map(|path| self.ends_of(path)));
         let of_path = there.or(back.map(|[from, to]| [to, from]));
         let end = |key: &'static str, place: usize| match (group.text(key), of_path) {
-            (Some(name), _) => {
-                turn.find(name, &self.numbers).map_err(|exact| unknown(key, &exact, "node", self.nodes.clone()))
-            }
+            (Some(name), _) => turn
+                .find(name, &self.numbers)
+                .map_err(|exact| unknown(key, &exact, "node", self.nodes.iter().map(Cow::as_ref))),
             (None, Some(ends)) => Ok(ends[place]),
             (None, None) => {
                 Err((key, Fault::new("nothing"), "the name of a node, since the links form a network".to_owned()))
@@ -344,7 +393,7 @@ impl<'f> Network<'f> {
     fn path(&self, group: &Fields, key: &'static str, turn: Turn<'_>) -> Result<Option<Vec<usize>>, Wrong> {
         let mut path: Vec<usize> = Vec::new();
         for text in texts(group, key) {
-            let names = || self.edges.iter().map(|edge| edge.name).collect();
+            let names = || self.edges.iter().filter(|edge| edge.station.is_none()).map(|edge| &*edge.name);
             let next = turn.find(text, &self.by_name).map_err(|exact| unknown(key, &exact, "link", names()))?;
             let edge = &self.edges[next];
             if let Some(&last) = path.last()
@@ -432,7 +481,7 @@ impl<'f> Network<'f> {
     }
 
     fn no_way(&self, [from, to]: [usize; 2], key: &'static str) -> Wrong {
-        let (from, to) = (self.nodes[from], self.nodes[to]);
+        let (from, to) = (&*self.nodes[from], &*self.nodes[to]);
         let found = Fault::new(format!("no way over links from {from:?} to {to:?}"));
         (key, found, format!("links that lead from {from:?} to {to:?}"))
     }

@@ -33,6 +33,12 @@ pub(crate) fn names(station: &Fields) -> Vec<String> {
     }
 }
 
+/// The table of the station at a place among all stations.
+pub(crate) fn table(place: usize, scenario: &Fields) -> Option<&Fields> {
+    let mut tables = scenario.tables("station").iter().flat_map(|table| names(table).into_iter().map(move |_| table));
+    tables.nth(place)
+}
+
 /// The name of a station's rate as the standard's list has it, if it is there.
 pub(crate) fn rate_name(station: &Fields) -> Option<String> {
     let text = station.text("rate")?;

@@ -455,9 +455,9 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     }
 }
 
-/// The station that flow `index` of a group goes to or comes from, in turn.
+/// The station that flow `index` of a group goes to or comes from; the first for those that cross no medium.
 fn station(group: &Group, index: u32) -> usize {
-    group.stations.get(index as usize % group.stations.len().max(1)).copied().unwrap_or(0)
+    group.route(index as usize).station.unwrap_or(0)
 }
 
 /// What its data packets carry.

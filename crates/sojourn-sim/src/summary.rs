@@ -15,7 +15,7 @@ use crate::record::{PhaseGroupRecord, PhaseRecord};
 use crate::times::{Coarse, Times};
 use crate::world::World;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Bulk, Capacity, Direction, Scenario, Traffic};
+use sojourn_scenario::{Bulk, Capacity, Direction, Scenario, Traffic, Which};
 use sojourn_scenario::{Group, Phase};
 use sojourn_traffic::voip;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
     let (_, bottleneck) = links.next().expect("there is a bottleneck");
     let reverse = scenario.reverse.as_ref().and_then(|_| links.next()).map(|(_, record)| record);
     let hops = links.by_ref().take(scenario.hops.len()).collect();
-    let stations = stations(world, links, measured);
+    let stations = stations(scenario, world, links, measured);
     let flows = flow_records(scenario, world, measured);
     Record {
         seed,
@@ -122,21 +122,25 @@ fn link_record(index: usize, scenario: &Scenario, world: &World) -> LinkRecord {
 
 /// The records of all stations, whose own links are `links`.
 fn stations(
+    scenario: &Scenario,
     world: &World,
     links: impl Iterator<Item = (String, LinkRecord)>,
     measured: Span,
 ) -> BTreeMap<String, StationRecord> {
     let Some(air) = &world.air else { return BTreeMap::new() };
     let record = |(index, (name, uplink)): (usize, (String, LinkRecord))| {
-        let goodput = |direction| {
-            let own = world.flows.iter().filter(|flow| flow.direction == direction && flow.station as usize == index);
-            mbps(own.map(delivered).sum(), measured)
+        let goodput = |crossed| {
+            let is_own = |flow: &&Flow| {
+                let route = scenario.groups[flow.group as usize].route(flow.index as usize);
+                route.station == Some(index) && route.there.contains(&crossed)
+            };
+            mbps(world.flows.iter().filter(is_own).map(delivered).sum(), measured)
         };
         let (air_down, air_up) = air.shares(index, measured);
         let station = StationRecord {
             uplink,
-            goodput_down_mbps: goodput(Direction::Forward),
-            goodput_up_mbps: goodput(Direction::Reverse),
+            goodput_down_mbps: goodput(Which::Bottleneck),
+            goodput_up_mbps: goodput(Which::Station),
             air_down,
             air_up,
         };

@@ -70,12 +70,14 @@ def _forward(
     scenario: "_native.Scenario", tables: Mapping[str, Any], links: Sequence[networks.Drawn]
 ) -> list[tuple[networks.Drawn, ...]]:
     """Return the ways of the data of all groups that send forward, each way once."""
-    by_key = {key: one for one in links for key in one.keys}
+    by_key = {(key, one_of): one for one in links for key, one_of in zip(one.keys, one.stations, strict=True)}
     forward = {group["name"] for group in tables["group"] if group["direction"] == "forward"}
-    ways = (links for group, links in networks.ways(scenario) if group in forward)
-    return list(
-        {tuple(one.name for one in way): way for there in ways if (way := tuple(by_key[key] for key in there))}.values()
-    )
+    found: dict[tuple[tuple[str, str], ...], tuple[networks.Drawn, ...]] = {}
+    for route in (route for group, own in networks.routes(scenario).items() if group in forward for route in own):
+        way = tuple(by_key.get((key, None)) or by_key[key, route.station] for key in route.there)
+        if way:
+            found.setdefault(tuple((one.name, one.end) for one in way), way)
+    return list(found.values())
 
 
 def _places(links: Sequence[networks.Drawn], forward: Sequence[Sequence[networks.Drawn]]) -> Places:
@@ -107,7 +109,8 @@ def _places(links: Sequence[networks.Drawn], forward: Sequence[Sequence[networks
 
 def _used(one: networks.Drawn, result: "Measured") -> float | None:
     """Return the mean utilization of links that are drawn as one, in percent."""
-    found = [result.summary[f"{key}_utilization"]["mean"] for key in one.keys]
+    # A station's part of the medium is in the utilization of that.
+    found = [result.summary.get(f"{key}_utilization", {"mean": None})["mean"] for key in one.keys]
     known = [value for value in found if value is not None]
     return 100 * sum(known) / len(known) if known else None
 

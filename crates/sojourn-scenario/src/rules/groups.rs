@@ -2,7 +2,6 @@
 
 use super::report::{element_path, parameter_error, unwise};
 use super::{network, ways};
-use crate::Direction;
 use crate::check::join;
 use crate::derived;
 use crate::diagnostic::{Fault, Reporter, nearest};
@@ -61,10 +60,7 @@ fn ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_
 
 /// Whether a queue in the way of the group's data marks.
 fn may_be_marked(scenario: &Fields, group: &Fields) -> bool {
-    let is_upload = derived::direction(group) == Direction::Reverse;
-    let stations = scenario.tables("station").iter().filter(|_| is_upload);
-    let links = routes::crossed(group, scenario).chain(stations);
-    let mut queues = links.filter_map(|link| link.chosen("queue"));
+    let mut queues = routes::crossed(group, scenario).filter_map(|link| link.chosen("queue"));
     queues.any(|queue| Queue::<()>::marks(&queue.params))
 }
 

@@ -6,6 +6,7 @@ use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::Fields;
 use crate::link::is_shared;
+use crate::routes::is_network;
 use crate::stations::quality;
 use crate::stations::{air, has_air, has_one, mode, named, names, rate_name};
 use sojourn_media::wifi::{self, MAX_STREAMS};
@@ -27,7 +28,9 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     around(scenario, reporter);
     parameters(scenario, reporter);
     stations(scenario, reporter);
-    groups(scenario, reporter);
+    if !is_network(scenario) {
+        groups(scenario, reporter);
+    }
 }
 
 /// Only the bottleneck can be an access point.
@@ -252,8 +255,13 @@ fn groups(scenario: &Fields, reporter: &mut Reporter<'_>) {
     for (index, station) in tables.iter().enumerate().filter(|_| !has_one(scenario)) {
         let own = station.text("name").into_iter().map(str::to_owned).chain(names(station));
         if !own.into_iter().any(|name| used.contains(name.as_str())) {
-            let path = element_path("station", index, station);
-            reporter.warning(station.origin, &path, "a station that no group names", "nothing is sent to it or by it");
+            unused(index, station, reporter);
         }
     }
+}
+
+/// Reports that no packet goes to a station or comes from it.
+pub(super) fn unused(index: usize, station: &Fields, reporter: &mut Reporter<'_>) {
+    let path = element_path("station", index, station);
+    reporter.warning(station.origin, &path, "a station that no group names", "nothing is sent to it or by it");
 }

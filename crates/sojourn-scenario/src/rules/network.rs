@@ -5,7 +5,7 @@ use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
 use crate::routes::{self, Network, Wrong, is_network, named, shown};
-use crate::stations::has_air;
+use crate::stations::{has_air, names};
 use crate::value::{NAME, is_name};
 use crate::{Route, Which};
 use std::collections::{HashMap, HashSet};
@@ -96,15 +96,7 @@ fn chain(scenario: &Fields, reporter: &mut Reporter<'_>) {
 
 /// All links of a network lie between two nodes.
 fn nodes(scenario: &Fields, reporter: &mut Reporter<'_>) {
-    if let Some(link) = scenario.table("bottleneck").filter(|_| has_air(scenario)) {
-        let found = Fault::new("a medium that stations share where links form a network");
-        reporter.error(
-            link.origin_of("medium"),
-            "bottleneck.medium",
-            found,
-            "a chain; or a link with a rate or a trace",
-        );
-    }
+    let is_shared = |which| which == Which::Bottleneck && has_air(scenario);
     for (_, which, link) in named(scenario) {
         let path = link_path(which, link);
         let mut error = |key: &str, found: Fault, allowed: &str| {
@@ -113,7 +105,10 @@ fn nodes(scenario: &Fields, reporter: &mut Reporter<'_>) {
         if matches!(which, Which::Hop(_)) && link.slot("at").is_some() {
             error("at", Fault::new("a place in a chain where links form a network"), "no at: from and to say it");
         }
-        for key in ["from", "to"] {
+        if is_shared(which) && link.slot("to").is_some() {
+            error("to", Fault::new("the end of a medium that stations share"), "no to: it leads to all stations");
+        }
+        for key in ["from", "to"].into_iter().filter(|key| *key == "from" || !is_shared(which)) {
             match link.text(key) {
                 None if link.slot(key).is_none() => {
                     error(key, Fault::new("nothing"), "the name of a node (required: other links have one)");
@@ -125,6 +120,21 @@ fn nodes(scenario: &Fields, reporter: &mut Reporter<'_>) {
         if let Some(name) = link.text("from").filter(|name| link.text("to") == Some(name)) {
             error("to", Fault::new(format!("{name:?}, where the link begins")), "another node");
         }
+    }
+    let hub = scenario.table("bottleneck").filter(|_| has_air(scenario)).and_then(|link| link.text("from"));
+    for (index, station) in scenario.tables("station").iter().enumerate() {
+        let path = element_path("station", index, station);
+        if let Some(name) = hub.filter(|hub| names(station).iter().any(|name| name == hub)) {
+            let found = Fault::new(format!("{name:?}, from where the medium leads to it"));
+            reporter.error(station.origin_of("name"), &join(&path, "name"), found, "another name");
+        }
+    }
+    for (index, group) in
+        scenario.tables("group").iter().enumerate().filter(|(_, group)| group.slot("station").is_some())
+    {
+        let found = Fault::new("a station where links form a network");
+        let path = join(&element_path("group", index, group), "station");
+        reporter.error(group.origin_of("station"), &path, found, "no station: from or to is its name");
     }
 }
 
@@ -153,6 +163,15 @@ fn apart(scenario: &Fields, all: &[Vec<Route>], reporter: &mut Reporter<'_>) {
     if let Some((_, which, link)) = idle.first() {
         let found = shown(idle.iter().map(|(name, ..)| *name));
         reporter.warning(link.origin, &link_path(*which, link), found, "no packet crosses it");
+    }
+    let used: HashSet<usize> = all.iter().flatten().filter_map(|route| route.station).collect();
+    let mut first = 0;
+    for (index, station) in scenario.tables("station").iter().enumerate() {
+        let next = first + names(station).len();
+        if !changed && !(first..next).any(|place| used.contains(&place)) {
+            super::media::unused(index, station, reporter);
+        }
+        first = next;
     }
     let mut met = HashSet::from([Which::Bottleneck]);
     let mut left: HashMap<usize, HashSet<Which>> =

@@ -43,6 +43,56 @@ fn a_chain_is_a_network() {
     assert!(compared > 40, "{compared} random chains were compared");
 }
 
+#[test]
+fn a_chain_with_stations_is_a_network() {
+    let ready = sojourn_scenario::ready().iter().filter(|ready| ready.text.contains("station"));
+    let short = ["duration=2 s".to_owned(), "warmup=0 s".to_owned()];
+    let parsed = ready.filter_map(|ready| Scenario::parse(ready.text, None, &Base::Nowhere, &short).ok());
+    let compared = parsed.filter(|one| one.scenario.air().is_some() && is_the_same(&one.scenario)).count();
+    assert!(compared > 5, "{compared} were compared");
+    let several = "duration = \"2 s\"\nbottleneck = { medium = \"wifi\" }\n\
+        station = [{ name = \"near\", rate = \"mcs7\", count = 2 }, { name = \"far\", rate = \"mcs1\" }]\n";
+    let flows = |keys: &str| scenario(&format!("{several}{}", cbr("calls", 1.0, keys)));
+    assert!(is_the_same(&flows("station = \"near\"\nflows = 5")));
+    assert!(is_the_same(&flows("station = \"far\"\ndirection = \"reverse\"")));
+    let refused = flows("station = [\"far\", \"near-0\"]\nflows = 2").as_network();
+    assert!(refused.is_err_and(|why| why.contains("far, near-0")));
+    let wired = "[[hop]]\nname = \"line\"\nat = \"before\"\nrate = \"10 Mbit/s\"\n";
+    let one_way = scenario(&format!("{several}{wired}{}", cbr("calls", 1.0, "station = \"far\""))).as_network();
+    assert!(one_way.is_err_and(|why| why.contains("one way only")));
+}
+
+/// A home whose air is shared: packets of each station cross the medium and the links beyond it, both ways.
+#[test]
+fn a_medium_leads_to_its_stations() {
+    let home = "duration = \"10 s\"\n\
+        bottleneck = { medium = \"wifi\", from = \"gateway\" }\n\
+        station = [{ name = \"phone\", rate = \"mcs7\", count = 2 }, { name = \"laptop\", rate = \"mcs3\" }]\n\
+        [[hop]]\nname = \"up\"\nfrom = \"gateway\"\nto = \"isp\"\nrate = \"10 Mbit/s\"\n\
+        [[hop]]\nname = \"down\"\nfrom = \"isp\"\nto = \"gateway\"\nrate = \"20 Mbit/s\"\n\
+        [[hop]]\nname = \"cable\"\nfrom = \"laptop\"\nto = \"gateway\"\nrate = \"100 Mbit/s\"\n";
+    let groups = [
+        cbr("calls", 1.0, "from = \"isp\"\nto = \"phone-*\"\nflows = 3"),
+        cbr("backup", 2.0, "from = \"phone-1\"\nto = \"isp\""),
+        // Of two ways of the same length it takes the cable, which stands first in the file; what comes takes the air.
+        cbr("wired", 3.0, "from = \"laptop\"\nto = \"isp\""),
+        cbr("films", 0.5, "from = \"isp\"\nto = \"laptop\""),
+    ];
+    let record = run(&scenario(&format!("{home}{}", groups.concat())));
+    let packets = |megabits: f64| megabits * 1e6 / 8000.0 * 10.0;
+    close(record.bottleneck.arrivals as f64, packets(3.5), 80.0);
+    close(record.hops["down"].arrivals as f64, packets(3.5), 80.0);
+    close(record.hops["up"].arrivals as f64, packets(5.0), 120.0);
+    close(record.hops["cable"].arrivals as f64, packets(3.0), 80.0);
+    close(record.stations["phone-1"].uplink.arrivals as f64, packets(2.0), 50.0);
+    assert_eq!(record.stations["laptop"].uplink.arrivals, 0);
+    close(record.stations["phone-0"].goodput_down_mbps, 2.0 * 972.0 / 1000.0, 0.05);
+    close(record.stations["phone-1"].goodput_down_mbps, 972.0 / 1000.0, 0.05);
+    close(record.stations["phone-1"].goodput_up_mbps, 2.0 * 972.0 / 1000.0, 0.05);
+    close(record.stations["laptop"].goodput_down_mbps, 0.5 * 972.0 / 1000.0, 0.05);
+    assert!(record.stations["laptop"].goodput_up_mbps == 0.0);
+}
+
 /// Datagrams at constant rates: what enters each link is what the routes say.
 #[test]
 fn packets_cross_the_links_of_their_route() {

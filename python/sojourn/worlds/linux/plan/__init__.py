@@ -87,7 +87,9 @@ def routes_of(scenario: _native.Scenario, resolved: Mapping[str, Any]) -> Routes
         return tuple(name.removeprefix("hops_") for name in names)
 
     return {
-        group: [networks.Route(named(there), named(back), *named([main] if main else [])) for there, back, main in own]
+        group: [
+            networks.Route(named(there), named(back), *named([main] if main else [])) for there, back, main, _ in own
+        ]
         for group, own in networks.routes(scenario).items()
     }
 
