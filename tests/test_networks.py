@@ -134,7 +134,7 @@ def test_a_drawing_after_a_run_says_how_far_links_were_used(command: Command, tm
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("wifi-home", "a medium that stations share"), ("two-bottlenecks", "enters")],
+    [("wifi-home", "near-0, near-1, far"), ("two-bottlenecks", "enters")],
 )
 def test_what_cannot_be_a_network_says_why(command: Command, tmp_path: Path, name: str, reason: str) -> None:
     if name == "two-bottlenecks":

@@ -112,7 +112,9 @@ def drawn(scenario: _native.Scenario, tables: Mapping[str, Any]) -> list[Drawn]:
     rates = dict(zip(scenario.links, scenario.mean_rates_mbps(), strict=True))
     hops = [(f"hops_{hop['name']}", hop["name"], hop) for hop in tables.get("hop", [])]
     mains = [(key, key, tables[key]) for key in ("bottleneck", "reverse") if "to" in tables.get(key, {})]
-    links = [(key, name, table["from"], table["to"], None) for key, name, table in [*mains, *hops]]
+    links: list[tuple[str, str, str, str, str | None]] = [
+        (key, name, table["from"], table["to"], None) for key, name, table in [*mains, *hops]
+    ]
     hub, prefix = tables["bottleneck"]["from"], "stations_"
     for station in (key.removeprefix(prefix) for key in scenario.links if key.startswith(prefix)):
         # The medium leads to each of them.
@@ -123,11 +125,11 @@ def drawn(scenario: _native.Scenario, tables: Mapping[str, Any]) -> list[Drawn]:
     shown = gathered([name for _, name, *_ in links])
     nodes = gathered(sorted({end for _, _, start, to, _ in links for end in (start, to)}))
     found: dict[tuple[str, str, str], Drawn] = {}
-    for key, name, start, to, station in links:
+    for key, name, start, to, of_station in links:
         place = (shown[name], nodes[start], nodes[to])
         one = found.setdefault(place, Drawn(*place))
         one.count += 1
-        one.rates_mbps.append(rates[key if station is None else f"{prefix}{station}"])
+        one.rates_mbps.append(rates[key if of_station is None else f"{prefix}{of_station}"])
         one.keys.append(key)
-        one.stations.append(station)
+        one.stations.append(of_station)
     return list(found.values())

@@ -51,7 +51,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "5g-uploads",
         "jitter-and-loss",
     ),
-    "Networks": ("parking-lot", "home-network", "access-concentrator"),
+    "Networks": ("parking-lot", "home-network", "home-wifi", "access-concentrator"),
     "Changing load": ("on-off", "load-step", "self-tuning-red", "learned-marking", "sudden-changes"),
     "Senders that do not slow down": ("unresponsive", "stochastic-fair-blue", "overload", "heavy-hitters"),
     "Classes and weights": (

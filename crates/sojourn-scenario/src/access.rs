@@ -7,7 +7,7 @@ mod noise;
 mod profiles;
 mod protection;
 
-pub(crate) use expand::{expand, make_room};
+pub(crate) use expand::{expand, make_room, of_home};
 pub use lines::Line;
 pub use medium::Medium;
 pub(crate) use medium::{DEDICATED, DOCSIS, GPON};

@@ -201,6 +201,9 @@ impl Direction {
     }
 }
 
+/// Ways of a line: to the home, and from it.
+pub(crate) const WAYS: [&str; 2] = ["down", "up"];
+
 table! {
     /// One more link beside the bottleneck or the return link, in the order of the file. Either all links form a chain, and it
     /// says `at`, or they form a network, and all say `from` and `to`.
@@ -214,6 +217,9 @@ table! {
         /// how many such links there are: their names end in `-0`, `-1` and so on, and a value that is a list is dealt out to
         /// them in turn
         count: Elsewhere = elsewhere(Form::Value(Kind::Integer { min: 1, max: MAX_LINKS })).absent("one", "500"),
+        /// with `count`, the links are ways to homes, or from them, whose lines stand for the population (`sojourn list lines`): the
+        /// table's own keys come first, and the same home has the same line both ways
+        lines: Elsewhere = elsewhere(Form::Value(Kind::Choice(&WAYS))).absent("the keys say what they are", "down"),
     }
 }
 

@@ -75,7 +75,7 @@ struct Writer<'a> {
 fn of_network(section: &Section, key: &Key) -> bool {
     let words: &[&str] = match section.name {
         "group" => &["from", "to", "path", "back"],
-        "bottleneck" | "reverse" | "hop" => &["from", "to", "count"],
+        "bottleneck" | "reverse" | "hop" => &["from", "to", "count", "lines"],
         _ => &[],
     };
     words.contains(&key.name)

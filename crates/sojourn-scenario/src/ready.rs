@@ -78,6 +78,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "backups-beside-calls",
     "gateway-and-modem",
     "home-network",
+    "home-wifi",
     "parking-lot",
     "access-concentrator",
     "rrul",

@@ -2,8 +2,12 @@
 
 use crate::diagnostic::{Fault, Reporter};
 use crate::form::{Key, LINK_BYTES, MAX_LINKS};
-use crate::node::{Data, Node, Table};
+use crate::link::WAYS;
+use crate::node::{Data, Node, Origin, Table};
 use crate::routes::NUMBER;
+use crate::{access, source, value};
+use sojourn_core::Span;
+use std::collections::BTreeMap;
 
 /// Writes each `[[hop]]` with a `count` as so many links. What is wrong with a count is found where the table is checked.
 pub(crate) fn expand(root: &mut Node, reporter: &mut Reporter<'_>) {
@@ -18,7 +22,26 @@ pub(crate) fn expand(root: &mut Node, reporter: &mut Reporter<'_>) {
     }
     // One of each is enough to find what else is wrong.
     let most = if links > MAX_LINKS { 1 } else { MAX_LINKS };
-    *hops = std::mem::take(hops).into_iter().flat_map(|hop| copies(hop, most)).collect();
+    let mut changes = Changes::new();
+    *hops = std::mem::take(hops).into_iter().flat_map(|hop| copies(hop, most, &mut changes)).collect();
+    add_changes(root, changes);
+}
+
+/// What changes of links that are lines of homes: a list of hops with what is another then, by when and how often.
+type Changes = BTreeMap<(u64, u64), (Origin, Vec<String>)>;
+
+fn add_changes(root: &mut Table, changes: Changes) {
+    let duration = root.get("duration").and_then(|node| value::span(node).ok());
+    for ((at_s, every_s), (origin, hops)) in changes {
+        if duration.is_some_and(|duration| Span::from_secs(at_s) >= duration) {
+            continue;
+        }
+        let text = format!("{{ at = \"{at_s} s\", every = \"{every_s} s\", hop = [{}] }}", hops.join(", "));
+        let list = root.get_or_insert("change", origin, || Node::new(Data::List(Vec::new()), origin));
+        if let Data::List(list) = &mut list.data {
+            list.push(source::value_or_text(&text, origin));
+        }
+    }
 }
 
 /// How many links the table stands for, where it says so in a way that may be.
@@ -31,12 +54,25 @@ fn count(hop: &Node) -> Option<u64> {
 
 /// Whether a list as the value of a key of such a table is dealt out to its links: of all but those that tell them apart.
 pub(crate) fn is_dealt_out(key: &Key) -> bool {
-    !["name", "count"].contains(&key.name)
+    !["name", "count", "lines"].contains(&key.name)
 }
 
-fn copies(hop: Node, most: u64) -> Vec<Node> {
+fn copies(hop: Node, most: u64, changes: &mut Changes) -> Vec<Node> {
     let Some((count, table)) = count(&hop).zip(hop.as_table()) else { return vec![hop] };
-    (0..count.min(most)).map(|number| Node::new(Data::Table(copy(table, number)), hop.origin)).collect()
+    let way = table.get("lines").and_then(Node::as_text).filter(|way| WAYS.contains(way));
+    let one = |number| {
+        let mut copy = copy(table, number);
+        if let Some(way) = way {
+            copy.remove("lines");
+            let name = copy.get("name").and_then(Node::as_text).unwrap_or_default().to_owned();
+            for (at_s, every_s, keys) in access::of_home(&mut copy, way == WAYS[0], number, count, hop.origin) {
+                let (_, hops) = changes.entry((at_s, every_s)).or_insert((hop.origin, Vec::new()));
+                hops.push(format!("{{ name = \"{name}\", {keys} }}"));
+            }
+        }
+        Node::new(Data::Table(copy), hop.origin)
+    };
+    (0..count.min(most)).map(one).collect()
 }
 
 /// The link `number` of those that `table` stands for.

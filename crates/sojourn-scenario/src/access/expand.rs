@@ -6,6 +6,7 @@ use crate::check::entry_origin;
 use crate::diagnostic::{Fault, Reporter, quote};
 use crate::form::{Form, Section};
 use crate::format::FILLED;
+use crate::link::HOP;
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::{source, value};
 use sojourn_core::Span;
@@ -136,6 +137,23 @@ impl Access {
     }
 }
 
+/// Fills the table of a hop with the way to a home, or from it, of a line of the population: home `number` of `count`, which stand
+/// for the population as its weights say. What the home's gateway and its people do are no part of that. Returns what changes of
+/// it while a run goes on: when, how often and the keys.
+pub(crate) fn of_home(
+    hop: &mut Table,
+    is_down: bool,
+    number: u64,
+    count: u64,
+    origin: Origin,
+) -> Vec<(u64, u64, String)> {
+    let Path { down, up, changes, .. } = Line::at((number as f64 + 0.5) / count as f64).path();
+    let way = if is_down { down } else { up };
+    way.keys.iter().for_each(|(key, text)| fill(&HOP, hop, key, text, origin));
+    let steps = changes.iter().filter(|_| !hop.entries.iter().any(|entry| entry.key == "trace"));
+    steps.map(|step| (step.at_s, step.every_s, way.then(step))).collect()
+}
+
 fn as_number(node: &Node) -> Option<f64> {
     match node.data {
         Data::Integer(value) => Some(value as f64),
@@ -174,12 +192,7 @@ fn hop(name: &str, keys: &Keys, at: &str, is_reverse: bool) -> String {
 
 /// A change of both links of a line, forward and reverse: of two hops, or of the bottleneck and the return link.
 fn changed(step: &Step, hops: Option<[&str; 2]>, ways: [&Way; 2]) -> String {
-    let keys = |way: &Way| {
-        let rate = (way.passes as f64 * step.rate).round();
-        let delay = way.delay_ns() + step.extra_ns;
-        format!("rate = \"{rate} bit/s\", delay = \"{delay} ns\"")
-    };
-    let [forward, reverse] = ways.map(keys);
+    let [forward, reverse] = ways.map(|way| way.then(step));
     let links = match hops {
         Some([one, other]) => {
             format!("hop = [{{ name = \"{one}\", {forward} }}, {{ name = \"{other}\", {reverse} }}]")

@@ -110,6 +110,17 @@ impl Line {
         Line::all().iter().find(|line| line.name == name)
     }
 
+    /// The line at a part of the population, whose lines lie side by side, each as wide as its weight.
+    pub(super) fn at(part: f64) -> &'static Line {
+        let mut end = 0.0;
+        let mut lines = Line::all().iter();
+        let found = lines.find(|line| {
+            end += line.weight;
+            part < end
+        });
+        found.or(Line::all().last()).expect("there are lines")
+    }
+
     /// The technology of its plan: what the name begins with.
     pub fn technology(&self) -> &str {
         self.name.split('-').next().unwrap_or_default()
@@ -201,6 +212,13 @@ impl Way {
         Way { keys, passes }
     }
 
+    /// What it has of rate and delay after a change.
+    pub fn then(&self, step: &Step) -> String {
+        let rate = (self.passes as f64 * step.rate).round();
+        let delay = self.delay_ns() + step.extra_ns;
+        format!("rate = \"{rate} bit/s\", delay = \"{delay} ns\"")
+    }
+
     /// Its propagation delay, in ns.
     pub fn delay_ns(&self) -> u64 {
         self.keys.iter().find(|(key, _)| *key == "delay").map_or(0, |(_, delay)| nanoseconds(delay))
@@ -239,6 +257,41 @@ mod tests {
         let group = "\nduration = \"40 s\"\ngroup = [{ name = \"a\", control = \"cubic\", rtt = \"20 ms\" }]";
         let loaded = Scenario::parse(&format!("{text}{group}"), None, &Base::Nowhere, &overrides);
         loaded.unwrap_or_else(|problems| panic!("{text}: {problems}")).scenario
+    }
+
+    /// Homes of a street: as many of each technology as its weight says, the same line both ways, and changes of what varies.
+    #[test]
+    fn hops_are_lines_of_the_population() {
+        let hop = |way: &str, keys: &str, ends: &str| {
+            format!("[[hop]]\nname = \"{way}\"\ncount = 200\nlines = \"{way}\"\n{ends}\n{keys}\n")
+        };
+        let ways =
+            hop("down", "loss = 0.5", "from = \"b\"\nto = \"h-*\"") + &hop("up", "", "from = \"h-*\"\nto = \"a\"");
+        let text = format!(
+            "duration = \"12 s\"\nbottleneck = {{ rate = \"1 Gbit/s\", from = \"a\", to = \"b\" }}\n{ways}\
+             [[group]]\nname = \"tcp\"\nflows = 200\ncontrol = \"cubic\"\nrtt = \"20 ms\"\nfrom = \"a\"\nto = \"h-*\"\n"
+        );
+        let scenario = Scenario::parse(&text, None, &Base::Nowhere, &[]).expect("a street").scenario;
+        assert_eq!(scenario.hops.len(), 400);
+        let lines: Vec<_> = (0..200).map(|home| Line::at((f64::from(home) + 0.5) / 200.0)).collect();
+        for technology in Line::all().iter().map(Line::technology) {
+            let weight: f64 =
+                Line::all().iter().filter(|one| one.technology() == technology).map(|one| one.weight).sum();
+            let homes = lines.iter().filter(|one| one.technology() == technology).count();
+            assert!((homes as f64 - 200.0 * weight).abs() <= 1.0, "{technology}: {homes} of 200, weight {weight}");
+        }
+        for (home, line) in lines.iter().enumerate() {
+            let Path { down, up, .. } = line.path();
+            for (way, hop) in [(&down, home), (&up, 200 + home)] {
+                let rate = scenario.hops[hop].link.capacity().mean_rate().bits_per_second();
+                let (_, wire) = way.keys.iter().find(|(key, _)| *key == "rate").expect("lines have rates");
+                assert_eq!(rate, bits_per_second(wire), "{}", line.name);
+            }
+            assert!((scenario.hops[home].link.loss - 0.5).abs() < 1e-9, "a key of its own");
+        }
+        let varies = lines.iter().filter(|line| line.path().changes.iter().any(|step| step.at_s < 12)).count();
+        let first = scenario.changes.first().expect("mobile lines change");
+        assert!(varies > 5 && first.links.len() == 2 * varies, "{varies} homes, {} links", first.links.len());
     }
 
     #[test]

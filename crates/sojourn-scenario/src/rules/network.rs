@@ -16,6 +16,7 @@ const OF_NETWORK: [&str; 4] = ["from", "to", "path", "back"];
 /// Checks all links and groups.
 pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let before = reporter.problems.list().len();
+    homes(scenario, reporter);
     if is_network(scenario) {
         nodes(scenario, reporter);
     } else {
@@ -73,6 +74,19 @@ fn link_path(which: Which, link: &Fields) -> String {
         Which::Hop(index) => element_path("hop", index, link),
         Which::Reverse => "reverse".to_owned(),
         Which::Bottleneck | Which::Station => "bottleneck".to_owned(),
+    }
+}
+
+/// Lines of homes are those of several links.
+fn homes(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    for (index, hop) in scenario.tables("hop").iter().enumerate().filter(|(_, hop)| hop.slot("lines").is_some()) {
+        let path = join(&element_path("hop", index, hop), "lines");
+        reporter.error(
+            hop.origin_of("lines"),
+            &path,
+            Fault::new("lines without a count"),
+            "a count of links beside it",
+        );
     }
 }
 
