@@ -35,6 +35,16 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Whether `other` says the same of another link or station that the same table stands for.
+    fn is_of_a_copy(&self, other: &Diagnostic) -> bool {
+        let unnumbered = |key: &str| key.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
+        let place = |one: &Diagnostic| one.line.zip(one.column);
+        place(self).is_some()
+            && place(self) == place(other)
+            && (&self.found, &self.allowed) == (&other.found, &other.allowed)
+            && unnumbered(&self.key) == unnumbered(&other.key)
+    }
+
     /// What was found, what is allowed and what may have been meant, without the place.
     pub fn message(&self) -> String {
         let nearest = self.nearest.as_ref().map(|nearest| format!("; did you mean {nearest:?}?")).unwrap_or_default();
@@ -82,7 +92,11 @@ impl Diagnostics {
         self.list.is_empty()
     }
 
+    /// Adds one; what is wrong in the same way at the same place of another copy of a table is said once.
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        if self.list.iter().any(|known| known.is_of_a_copy(&diagnostic)) {
+            return;
+        }
         if self.list.len() < Diagnostics::MOST {
             self.list.push(diagnostic);
         } else {
