@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Fault, Reporter};
 use crate::form::{Key, LINK_BYTES, MAX_LINKS};
-use crate::link::WAYS;
+use crate::link::{HOP, WAYS};
 use crate::node::{Data, Node, Origin, Table};
 use crate::routes::NUMBER;
 use crate::{access, source, value};
@@ -65,7 +65,7 @@ fn copies(hop: Node, most: u64, changes: &mut Changes) -> Vec<Node> {
         if let Some(way) = way {
             copy.remove("lines");
             let name = copy.get("name").and_then(Node::as_text).unwrap_or_default().to_owned();
-            for (at_s, every_s, keys) in access::of_home(&mut copy, way == WAYS[0], number, count, hop.origin) {
+            for (at_s, every_s, keys) in access::of_home(&HOP, &mut copy, way == WAYS[0], [number, count], hop.origin) {
                 let (_, hops) = changes.entry((at_s, every_s)).or_insert((hop.origin, Vec::new()));
                 hops.push(format!("{{ name = \"{name}\", {keys} }}"));
             }

@@ -6,7 +6,6 @@ use crate::check::entry_origin;
 use crate::diagnostic::{Fault, Reporter, quote};
 use crate::form::{Form, Section};
 use crate::format::FILLED;
-use crate::link::HOP;
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::{source, value};
 use sojourn_core::Span;
@@ -137,20 +136,21 @@ impl Access {
     }
 }
 
-/// Fills the table of a hop with the way to a home, or from it, of a line of the population: home `number` of `count`, which stand
-/// for the population as its weights say. What the home's gateway and its people do are no part of that. Returns what changes of
-/// it while a run goes on: when, how often and the keys.
+/// Fills the table of a hop, a `section`, with the way to a home, or from it, of a line of the population: home `number` of
+/// `count`, which stand for the population as its weights say. What the home's gateway and its people do are no part of that.
+/// Returns what changes of it while a run goes on, unless the table has a rate or a delay of its own: when, how often and the keys.
 pub(crate) fn of_home(
+    section: &'static Section,
     hop: &mut Table,
     is_down: bool,
-    number: u64,
-    count: u64,
+    [number, count]: [u64; 2],
     origin: Origin,
 ) -> Vec<(u64, u64, String)> {
     let Path { down, up, changes, .. } = Line::at((number as f64 + 0.5) / count as f64).path();
     let way = if is_down { down } else { up };
-    way.keys.iter().for_each(|(key, text)| fill(&HOP, hop, key, text, origin));
-    let steps = changes.iter().filter(|_| !hop.entries.iter().any(|entry| entry.key == "trace"));
+    let keeps = ["rate", "trace", "delay"].into_iter().any(|key| hop.get(key).is_some());
+    way.keys.iter().for_each(|(key, text)| fill(section, hop, key, text, origin));
+    let steps = changes.iter().filter(|_| !keeps);
     steps.map(|step| (step.at_s, step.every_s, way.then(step))).collect()
 }
 
