@@ -301,7 +301,9 @@ def page(found: dict[str, Any]) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Run what is asked, and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.networks", description="Networks beside ns-3 and on the Linux kernel.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.networks", description="Networks beside ns-3 and on the Linux kernel."
+    )
     parser.add_argument("--render", action="store_true", help="write the page from the numbers of the last run")
     parser.add_argument("--kernel", action="store_true", help="run those on the kernel alone")
     asked = parser.parse_args(arguments)
