@@ -23,7 +23,7 @@ use crate::wanted::Wanted;
 use crate::world::{GroupMeter, Reroutes, World};
 use routes::Routes;
 use sojourn_congestion::{Control, EcnUse};
-use sojourn_core::{Serializer, Span, Stream, Time};
+use sojourn_core::{Optional, Serializer, Span, Stream, Time};
 use sojourn_media::{Device, Medium};
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
 use sojourn_scenario::{
@@ -88,11 +88,12 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     crate::world::duplex::join_all(scenario, &mut flows);
     builder.add_other_lines();
     let reroutes = builder.reroutes(&flows);
-    builder.drop_unused_lines(&mut flows);
     let first_station = builder.first_station();
+    builder.routes.lay(&mut builder.links, first_station);
+    builder.share_lines(&flows);
+    builder.drop_unused_lines(&mut flows);
     let devices = std::mem::take(&mut builder.devices);
-    let Builder { mut links, lines, other_lines, routes, .. } = builder;
-    routes.lay(&mut links, first_station);
+    let Builder { mut links, lines, other_lines, .. } = builder;
     if wanted.packets {
         links[BOTTLENECK].special().log = Some(PacketLog::default());
     }
@@ -385,6 +386,24 @@ impl Builder<'_> {
         let random = self.stream(&format!("group.{}.{}.qdisc", group.name, place.index));
         self.devices.push(crate::device::Device::new(&queue, &link, random));
         Some(self.devices.len() - 1)
+    }
+
+    /// Lets links with the same delay, behind which all packets go to the same place, share a line: those of hundreds of homes then
+    /// take one slot of the agenda, and their packets lie together.
+    fn share_lines(&mut self, flows: &[Flow]) {
+        let ends_lives: Vec<u32> = flows.iter().filter_map(|flow| flow.dies_past.get()).collect();
+        let mut alike: HashMap<(Span, Optional, Direction), Vec<usize>> = HashMap::new();
+        for (index, link) in self.links.iter().enumerate().filter(|(index, _)| !ends_lives.contains(&(*index as u32))) {
+            let delay = link.line.and_then(|line| self.lines[line].always());
+            if let Some((delay, (next, way))) = delay.zip(link.behind_all()) {
+                alike.entry((delay, next, way)).or_default().push(index);
+            }
+        }
+        for ((delay, next, way), links) in alike.into_iter().filter(|(_, links)| links.len() > 1) {
+            let Some(line) = self.links[links[0]].line else { continue };
+            self.lines[line] = Line::constant(delay, LineEnd::Behind(next, way));
+            links.into_iter().for_each(|link| self.links[link].line = Some(line));
+        }
     }
 
     /// Leaves out the lines that no packet can take: the agenda has a slot for each.

@@ -1,7 +1,7 @@
 //! Delay lines: packets under way, in order, with one pending event for all of them.
 
 use crate::Packet;
-use sojourn_core::{Rate, Serializer, Span, Stream, Time, make_room};
+use sojourn_core::{Optional, Rate, Serializer, Span, Stream, Time, make_room};
 use sojourn_scenario::{Direction, Jitter, Shape};
 
 /// Where a line ends.
@@ -15,6 +15,8 @@ pub enum LineEnd {
     Network(Direction),
     /// Where packets go that have crossed this link.
     Beyond(usize),
+    /// At this link, or where there is none at the flow's own line: behind several links, all packets of which go there.
+    Behind(Optional, Direction),
 }
 
 /// What a line does to packets before the constant delay. Boxed where that takes some room, so that a plain line, of which there
@@ -104,6 +106,11 @@ impl Line {
     /// A line with random additional delay.
     pub fn jittery(delay: Span, jitter: Jitter, random: Stream, end: LineEnd) -> Line {
         Line { kind: Kind::Jitter(Box::new((jitter, random))), ..Line::constant(delay, end) }
+    }
+
+    /// The delay, where it is the same for all packets of a run.
+    pub fn always(&self) -> Option<Span> {
+        matches!(self.kind, Kind::Constant).then_some(self.delay)
     }
 
     /// When a packet of `bytes` that enters `now` leaves, where that is not always after the same time.

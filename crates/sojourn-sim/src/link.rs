@@ -15,7 +15,7 @@ use crate::meter::Reading;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketEvent;
 use crate::record::LinkRecord;
-use sojourn_core::{Rate, Serializer, Span, Time};
+use sojourn_core::{Optional, Rate, Serializer, Span, Time};
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
 use sojourn_scenario::Direction;
 use sojourn_transport::{Segment, SegmentKind};
@@ -163,6 +163,11 @@ impl Link {
                 (step.next.get().map(|next| next as usize), step.way)
             }
         }
+    }
+
+    /// Where all packets go behind it, and which way they travel, where routes do not part.
+    pub fn behind_all(&self) -> Option<(Optional, Direction)> {
+        self.forks.is_none().then(|| (self.next.map(|next| next as u32).into(), self.direction))
     }
 
     /// What few links have, which this one has from now on.

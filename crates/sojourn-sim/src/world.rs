@@ -217,6 +217,13 @@ impl World {
                 let packet = self.leave_line(index);
                 self.go_on(link, &packet);
             }
+            LineEnd::Behind(next, way) => {
+                let packet = self.leave_line(index);
+                match next.get() {
+                    Some(next) => self.arrive(next as usize, &packet),
+                    None => self.enter_line(self.flows[packet.flow as usize].line(way), &packet),
+                }
+            }
         }
     }
 

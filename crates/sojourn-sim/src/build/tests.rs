@@ -1,4 +1,4 @@
-//! The keys of flows.
+//! The keys of flows, and the lines of links.
 
 use super::*;
 use sojourn_scenario::Base;
@@ -41,4 +41,22 @@ fn no_two_flows_have_the_same_key() {
     }
     let keys = keys(&(group("a", 60_000, "") + &group("b", 60_000, "hosts = 1")));
     assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 120_000, "more than 16 bits tell apart");
+}
+
+/// Links to homes share a line where their delays are the same and nothing lies behind them.
+#[test]
+fn links_that_lead_to_the_same_place_share_a_line() {
+    let lines = |delays: &str, keys: &str| {
+        let text = format!(
+            "duration = \"1 s\"\nbottleneck = {{ rate = \"1 Gbit/s\", from = \"a\", to = \"b\" }}\n\
+             [[hop]]\nname = \"down\"\ncount = 100\nfrom = \"b\"\nto = \"home-*\"\nrate = \"10 Mbit/s\"\ndelay = {delays}\n{keys}\n\
+             [[group]]\nname = \"tcp\"\nflows = 100\nfrom = \"a\"\nto = \"home-*\"\ncontrol = \"newreno\"\nrtt = \"10 ms\"\n"
+        );
+        let scenario = Scenario::parse(&text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
+        build(&scenario, 1, &Wanted::default()).lines.len()
+    };
+    // Flows have one line each way.
+    assert_eq!(lines("\"5 ms\"", ""), 3);
+    assert_eq!(lines("[\"5 ms\", \"6 ms\"]", ""), 4);
+    assert_eq!(lines("\"5 ms\"", "jitter = { kind = \"uniform\", max = \"1 ms\" }"), 102);
 }
