@@ -217,13 +217,8 @@ impl World {
                 let packet = self.leave_line(index);
                 self.go_on(link, &packet);
             }
-            LineEnd::Behind(next, way) => {
-                let packet = self.leave_line(index);
-                match next.get() {
-                    Some(next) => self.arrive(next as usize, &packet),
-                    None => self.enter_line(self.flows[packet.flow as usize].line(way), &packet),
-                }
-            }
+            // Of all links that share the line.
+            LineEnd::Behind(next, way) => self.leave_shared_line(index, next, way),
         }
     }
 
@@ -278,6 +273,17 @@ impl World {
         match self.links[index].behind(flow.route) {
             (Some(next), _) => self.arrive(next, packet),
             (None, way) => self.enter_line(flow.line(way), packet),
+        }
+    }
+
+    /// The packet that has reached the end of a line that several links share.
+    #[cold]
+    #[inline(never)]
+    fn leave_shared_line(&mut self, index: usize, next: Optional, way: Direction) {
+        let packet = self.leave_line(index);
+        match next.get() {
+            Some(next) => self.arrive(next as usize, &packet),
+            None => self.enter_line(self.flows[packet.flow as usize].line(way), &packet),
         }
     }
 
