@@ -115,6 +115,24 @@ def test_tables_of_runs_groups_and_links_as_single_runs_give(base: Path, tmp_pat
     assert runs[-1]["error"] is None
 
 
+def test_the_table_of_runs_leaves_very_many_links_to_theirs(tmp_path: Path) -> None:
+    def street(homes: int) -> Dataset:
+        link = {"rate": "100 Mbit/s", "delay": "1 ms"}
+        hop = {"name": "down", "count": homes, "from": "street", "to": "home-*", **link}
+        group = {"name": "tcp", "flows": homes, "from": "internet", "to": "home-*", "control": "cubic", "rtt": "10 ms"}
+        bottleneck = {"from": "internet", "to": "street", **link}
+        tables = {"duration": "1 s", "bottleneck": bottleneck, "hop": [hop], "group": [group]}
+        base = tmp_path / f"street-{homes}.toml"
+        base.write_text(sojourn.scenario(tables).to_toml(), encoding="utf-8")
+        return ran(plan_of(base, axes={"bottleneck.rate": ["50 Mbit/s"]}), tmp_path / f"out-{homes}")
+
+    few, many = street(63), street(64)
+    assert "hops_down-0_utilization" in few.table("runs").column_names
+    assert "hops_down-0_utilization" not in many.table("runs").column_names
+    assert many.table("runs")["bottleneck_utilization"][0].as_py() > 0.5
+    assert many.table("links").num_rows == 2 * 65
+
+
 def test_seeds_may_be_listed(base: Path, tmp_path: Path) -> None:
     listed = plan_of(base, seeds=[7, 2], axes={})
     runs = ran(listed, tmp_path / "out").table().to_pylist()

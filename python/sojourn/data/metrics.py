@@ -13,6 +13,7 @@ FRACTION = "0 to 1"
 """The unit of shares, rates and indices, which people read in percent or as they are."""
 COUNT = ""
 BOTTLENECK, REVERSE, HOPS, STATIONS = "bottleneck", "reverse", "hops", "stations"
+MAIN = (BOTTLENECK, REVERSE)
 PHASES = "phases"
 JAIN_ALL = "jain_all"
 
@@ -174,7 +175,7 @@ def links(record: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     >>> [name for name, _ in links({"bottleneck": {}, "hops": {"gateway": {}}})]
     ['bottleneck', 'hops_gateway']
     """
-    for name in (BOTTLENECK, REVERSE):
+    for name in MAIN:
         if record.get(name) is not None:
             yield name, record[name]
     for kind in (HOPS, STATIONS):

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 RESERVED = (POINT, SEED, GROUP, LINK, CLASS, SIZE, PHASE, ERROR)
 """Names that no axis may have, since they are columns of their own."""
 UNIT, MEANING = b"unit", b"meaning"
+MOST_WIDE = 64
+"""Of more links the table `runs` has the main ones alone: 40,000 columns take longer to read than a run takes."""
 # The unit of a column of quantities, and how much of the basic unit it is.
 _COLUMN_UNITS = {"s": ("ms", 1e-3), "bit/s": ("mbps", 1e6), "B": ("bytes", 1.0), "packets": ("packets", 1.0)}
 
@@ -93,7 +95,14 @@ class Schema:
 
     axes: tuple[AxisColumns, ...]
     links: tuple[str, ...]
-    """The links whose metrics the table `runs` holds, with the names that they have there."""
+    """The links of any run, with the names that they have in metrics."""
+
+    @property
+    def wide(self) -> tuple[str, ...]:
+        """The links whose metrics the table `runs` holds: all, unless there are very many."""
+        return (
+            self.links if len(self.links) <= MOST_WIDE else tuple(name for name in self.links if name in metrics.MAIN)
+        )
 
     def table(self, name: str, rows: Sequence[Row], coordinates: Mapping[int, Mapping[str, Any]]) -> "pa.Table":
         """Return rows as a table; `coordinates` are those of the points, by index.
@@ -104,6 +113,8 @@ class Schema:
 
         schema = self.arrow(name)
         held: set[str] = set().union(*rows)
+        if name == RUNS:
+            held -= {column for column, _ in self._of_links(set(self.links).difference(self.wide))}
         if unknown := held.difference(schema.names):
             raise RuntimeError(f"runs measured what no table has a column for: {', '.join(sorted(unknown))}")
         places = {
@@ -137,12 +148,15 @@ class Schema:
         ]
         return pa.schema(fields)
 
+    def _of_links(self, links: Iterable[str]) -> list[tuple[str, metrics.Metric]]:
+        """Return the columns of links that have their name in front."""
+        measured = metrics.of_links(self.links)
+        return [(f"{link}_{metric.name}", metric) for link in links for metric in measured]
+
     def _columns(self, name: str) -> tuple[list[str], list[tuple[str, metrics.Metric]]]:
         """Return the columns of text, and those of metrics, of a table."""
         if name == RUNS:
-            measured = metrics.of_links(self.links)
-            of_links = [(f"{link}_{metric.name}", metric) for link in self.links for metric in measured]
-            return [ERROR], [*of_links, *_named(metrics.RUN)]
+            return [ERROR], [*self._of_links(self.wide), *_named(metrics.RUN)]
         own = {
             GROUPS: ([GROUP], metrics.GROUP),
             LINKS: ([LINK], metrics.of_links(self.links)),
