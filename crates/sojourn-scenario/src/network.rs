@@ -27,24 +27,12 @@ impl Scenario {
     fn with_ends(&self) -> Scenario {
         let mut network = self.clone();
         let [forward, reverse] = self.ways();
-        let (first, last) = (node(0), node(forward.len()));
-        let mut next = 0;
-        for &which in forward {
-            network.put(which, node(next), node(next + 1));
-            next += 1;
-        }
-        let mut at = last.clone();
-        for (place, &which) in reverse.iter().enumerate() {
-            next += 1;
-            let to = if place + 1 == reverse.len() { first.clone() } else { node(next) };
-            network.put(which, std::mem::replace(&mut at, to.clone()), to);
-        }
+        let last = network.lay(forward, reverse);
         for group in &mut network.groups {
-            let (from, to) = match group.direction {
-                Direction::Forward => (&first, &last),
-                Direction::Reverse => (&last, &first),
+            (group.keys.from, group.keys.to) = match group.direction {
+                Direction::Forward => (Some(node(0)), Some(last.clone())),
+                Direction::Reverse => (Some(last.clone()), Some(node(0))),
             };
-            (group.keys.from, group.keys.to) = (Some(from.clone()), Some(to.clone()));
         }
         network
     }
@@ -53,22 +41,11 @@ impl Scenario {
     fn with_stations(&self) -> Result<Scenario, String> {
         let mut network = self.clone();
         let [forward, reverse] = self.ways();
-        let wires = [&forward[..forward.len() - 1], &reverse[1..]];
-        if wires[0].is_empty() != wires[1].is_empty() {
+        let (forward, reverse) = (&forward[..forward.len() - 1], &reverse[1..]);
+        if forward.is_empty() != reverse.is_empty() {
             return Err("there are further links one way only, and what goes the other way crosses none".to_owned());
         }
-        let mut next = 0;
-        for &which in wires[0] {
-            network.put(which, node(next), node(next + 1));
-            next += 1;
-        }
-        let mut at = node(next);
-        network.bottleneck.keys.from = Some(at.clone());
-        for (place, &which) in wires[1].iter().enumerate() {
-            next += 1;
-            let to = node(if place + 1 == wires[1].len() { 0 } else { next });
-            network.put(which, std::mem::replace(&mut at, to.clone()), to);
-        }
+        network.bottleneck.keys.from = Some(network.lay(forward, reverse));
         for (index, group) in self.groups.iter().enumerate() {
             let station = Some(self.one_name(group)?);
             let keys = &mut network.groups[index].keys;
@@ -78,6 +55,20 @@ impl Scenario {
             };
         }
         Ok(network)
+    }
+
+    /// Lays links in a row from the first node on, and others from its end back to the first; that end.
+    fn lay(&mut self, forward: &[Which], reverse: &[Which]) -> String {
+        for (place, &which) in forward.iter().enumerate() {
+            self.put(which, node(place), node(place + 1));
+        }
+        let last = node(forward.len());
+        let mut at = last.clone();
+        for (place, &which) in reverse.iter().enumerate() {
+            let to = node(if place + 1 == reverse.len() { 0 } else { forward.len() + place + 1 });
+            self.put(which, std::mem::replace(&mut at, to.clone()), to);
+        }
+        last
     }
 
     /// A name of a node that stands for all stations of a group.

@@ -135,6 +135,11 @@ fn nodes(scenario: &Fields, reporter: &mut Reporter<'_>) {
             error("to", Fault::new(format!("{name:?}, where the link begins")), "another node");
         }
     }
+    stations(scenario, reporter);
+}
+
+/// Stations are nodes with their names, at the end of a medium that they share.
+fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let hub = scenario.table("bottleneck").filter(|_| has_air(scenario)).and_then(|link| link.text("from"));
     for (index, station) in scenario.tables("station").iter().enumerate() {
         let path = element_path("station", index, station);

@@ -156,8 +156,8 @@ def _fates(seen: Observed, own: Sequence[Flow]) -> dict[str, Any]:
     """
     if not all(link in seen.crossings for flow in own for link in flow.route.there):
         return {"sent": None, "drops": None, "marks": None}
-    entered = [(at, mine & _within(seen, at.entered_s)) for _, at, mine in _crossed(seen, own, lambda way: way.there)]
-    first = [mine & _within(seen, at.entered_s) for _, at, mine in _crossed(seen, own, lambda way: way.there[:1])]
+    entered = [(at, mine & _within(seen, at.entered_s)) for at, mine in _crossed(seen, own, lambda way: way.there)]
+    first = [mine & _within(seen, at.entered_s) for at, mine in _crossed(seen, own, lambda way: way.there[:1])]
     is_lossy = any(seen.counted(link, "lost")[-1] > 0 for flow in own for link in flow.route.there)
     return {
         "sent": sum(int(mine.sum()) for mine in first),
@@ -168,24 +168,21 @@ def _fates(seen: Observed, own: Sequence[Flow]) -> dict[str, Any]:
 
 def _delays(seen: Observed, own: Sequence[Flow]) -> dict[str, float | None]:
     found = _crossed(seen, own, lambda way: (way.main,))
-    left = [at.delay_ms[mine & _within(seen, at.left_s)] for _, at, mine in found]
+    left = [at.delay_ms[mine & _within(seen, at.left_s)] for at, mine in found]
     return spread(np.concatenate([np.array([]), *left]))
 
 
 def _crossed(
     seen: Observed, own: Sequence[Flow], asked: Callable[[Route], Sequence[str | None]]
-) -> list[tuple[str, Crossing, Any]]:
-    """Return the links asked for of each flow's route, what crossed each, and what of it were these flows' data."""
+) -> list[tuple[Crossing, Any]]:
+    """Return what crossed the links asked for of each flow's route, and what of it were these flows' data."""
     by_link: dict[str, list[Flow]] = {}
     for flow in own:
         for link in asked(flow.route):
             if link is not None and link in seen.crossings:
                 by_link.setdefault(link, []).append(flow)
-    crossings = {link: seen.crossings[link] for link in by_link}
-    return [
-        (link, at, np.logical_or.reduce([are_data(flow, at) for flow in by_link[link]]))
-        for link, at in crossings.items()
-    ]
+    found = ((seen.crossings[link], flows) for link, flows in by_link.items())
+    return [(at, np.logical_or.reduce([are_data(flow, at) for flow in flows])) for at, flows in found]
 
 
 def _total(seen: Observed, own: Sequence[Flow], name: str) -> int | None:
