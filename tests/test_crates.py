@@ -1,6 +1,5 @@
 """The crates that others can use: what their manifests must say, and a crate outside the tree that uses them."""
 
-import json
 import re
 import subprocess
 import tomllib
@@ -75,53 +74,6 @@ def test_algorithms_need_no_operating_system():
     done = subprocess.run(called, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
-
-
-QUIC = """
-duration = "10 s"
-bottleneck = { rate = "20 Mbit/s", queue = "fq_codel" }
-[[group]]
-name = "quic"
-traffic = "program"
-rtt = "40 ms"
-[[group]]
-name = "back"
-direction = "reverse"
-traffic = "program"
-rtt = "40 ms"
-[[group]]
-name = "tcp"
-control = "cubic"
-rtt = "40 ms"
-"""
-
-
-@pytest.mark.parametrize(
-    ("stack", "control", "allowed"),
-    [
-        ("quinn", "sojourn:ledbat", "cubic, newreno, bbr, sojourn:NAME"),
-        pytest.param("smoltcp", "reno", "cubic, reno, none", marks=pytest.mark.long),
-    ],
-)
-def test_connections_of_another_stack_cross_a_path(stack, control, allowed, tmp_path):
-    path = tmp_path / "quic.toml"
-    path.write_text(QUIC, encoding="utf-8")
-    common = ["--quiet", "--locked", "--target-dir", ROOT / "target" / "stacks"]
-
-    def cargo(*words):
-        return subprocess.run(
-            ["cargo", *words], cwd=ROOT / "stacks" / stack, capture_output=True, text=True, check=False
-        )
-
-    tested = cargo("test", *common)
-    assert (tested.returncode, "test result: ok" in tested.stdout) == (0, True), tested.stderr + tested.stdout
-    ran = cargo("run", *common, "--", path, control)
-    assert ran.returncode == 0, ran.stderr
-    groups = json.loads(ran.stdout)["groups"]
-    assert groups["tcp"]["goodput_mbps"] > 1
-    assert groups["quic"]["drop_rate"] is not None
-    wrong = cargo("run", *common, "--", path, "vegas")
-    assert (wrong.returncode, f"allowed: {allowed}" in wrong.stderr) == (1, True), wrong.stderr
 
 
 def test_where_the_crates_are_has_to_be_right(command, tmp_path, monkeypatch):

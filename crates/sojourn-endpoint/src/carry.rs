@@ -152,7 +152,13 @@ impl Carrier<'_> {
                     let at = departure.at;
                     other.call(at, |stack| stack.receive(at, ecn, &datagram))?;
                     let delivered_bytes = other.call(at, |stack| stack.delivered_bytes())?;
-                    let more = delivered_bytes - std::mem::replace(&mut other.delivered_bytes, delivered_bytes);
+                    let before = std::mem::replace(&mut other.delivered_bytes, delivered_bytes);
+                    let more = delivered_bytes.checked_sub(before).ok_or_else(|| {
+                        other.fault(
+                            at,
+                            format!("delivered_bytes fell from {before} to {delivered_bytes}; it only grows"),
+                        )
+                    })?;
                     self.session.credit(self.ends[index].flow, more);
                     self.datagrams[departure.token as usize] = datagram;
                     self.send(index ^ 1)?;

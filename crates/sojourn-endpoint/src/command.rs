@@ -4,7 +4,9 @@ use crate::{Connection, run};
 use sojourn_scenario::{Base, Direction, Scenario};
 use sojourn_sim::{Monitor, Record, Session, Wanted};
 use std::error::Error;
+use std::io::Write;
 use std::path::Path;
+use std::process::ExitCode;
 
 /// What a connection is asked for.
 #[derive(Clone, Debug)]
@@ -35,13 +37,24 @@ pub fn simulate(scenario: Scenario, asked: &Asked, connect: Connect<'_>) -> Resu
     Ok(session.finish(&Monitor::default()).map_err(|why| format!("{why:?}"))?.record)
 }
 
-/// Does what the words after the program's name ask for: `SCENARIO [CONTROL [SEED [BYTES]]]`. Prints the record as JSON.
+/// Does what the words after the program's name ask for, and says on stderr what is wrong: the `main` of a stack.
+pub fn command(connect: Connect<'_>) -> ExitCode {
+    match command_of(&std::env::args().skip(1).collect::<Vec<_>>(), connect) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does what these words ask for: `SCENARIO [CONTROL [SEED [BYTES]]]`. Prints the record as JSON. An empty control is the stack's
+/// own choice.
 ///
 /// # Errors
 /// As [`simulate`]; what is wrong with the words or the scenario.
-pub fn command(connect: Connect<'_>) -> Result<(), Box<dyn Error>> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let [file, rest @ ..] = &words[..] else {
+pub fn command_of(words: &[String], connect: Connect<'_>) -> Result<(), Box<dyn Error>> {
+    let [file, rest @ ..] = words else {
         return Err("found no scenario; allowed: SCENARIO [CONTROL [SEED [BYTES]]]".into());
     };
     let number = |place: usize, what: &str| {
@@ -51,7 +64,7 @@ pub fn command(connect: Connect<'_>) -> Result<(), Box<dyn Error>> {
         word.map(read).transpose()
     };
     let asked = Asked {
-        control: rest.first().cloned(),
+        control: rest.first().filter(|word| !word.is_empty()).cloned(),
         seed: number(1, "seed")?.unwrap_or(1),
         number: 0,
         bytes: number(2, "bytes")?,
@@ -60,6 +73,6 @@ pub fn command(connect: Connect<'_>) -> Result<(), Box<dyn Error>> {
     let folder = Path::new(file).parent().unwrap_or(Path::new("."));
     let loaded = Scenario::parse(&text, Some(file), &Base::Folder(folder.to_owned()), &[]);
     let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
-    println!("{}", serde_json::to_string(&simulate(scenario, &asked, connect)?)?);
-    Ok(())
+    let record = serde_json::to_string(&simulate(scenario, &asked, connect)?)?;
+    Ok(writeln!(std::io::stdout(), "{record}")?)
 }

@@ -11,7 +11,7 @@ mod command;
 mod tests;
 
 pub use carry::{Failure, run};
-pub use command::{Asked, Connect, command, simulate};
+pub use command::{Asked, Connect, command, command_of, simulate};
 pub use sojourn_core::{Span, Time};
 pub use sojourn_queue::Ecn;
 

@@ -146,6 +146,29 @@ impl Endpoint for Restless {
     }
 }
 
+/// Says that it has one byte less with each datagram.
+struct Forgetful(u64);
+
+impl Endpoint for Forgetful {
+    fn receive(&mut self, _: Time, _: Ecn, _: &[u8]) {
+        self.0 -= 1;
+    }
+
+    fn wake(&mut self, _: Time) {}
+
+    fn next_wake(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn transmit(&mut self, _: Time, _: &mut Vec<u8>) -> Option<Ecn> {
+        None
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Sends one datagram of a size at once.
 struct Burst(usize, bool);
 
@@ -177,6 +200,8 @@ fn what_no_stack_may_do_is_one_sentence() {
     assert!(huge.contains("it sends a datagram of 70000 bytes; allowed: 1 to 65507"), "{huge}");
     let panics = said(vec![pair(Burst(100, false), Restless(Sender::new(0)))]);
     assert!(panics.contains("it does not come to rest") || panics.contains("it panicked: no stack"), "{panics}");
+    let forgets = said(vec![pair(Sender::new(10_000), Forgetful(9))]);
+    assert!(forgets.contains("delivered_bytes fell from 8 to 7; it only grows"), "{forgets}");
     let none = said(Vec::new());
     assert!(none.contains("0 connections need as many flows"), "{none}");
 }

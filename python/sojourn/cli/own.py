@@ -141,16 +141,24 @@ def _filled(template: str, words: dict[str, str]) -> str:
     sojourn try mine.py --json
     sojourn try ledbat --queue droptail
     sojourn try cubic
+    sojourn try cubic --stack target/stacks/release/sojourn-stack-quinn
+    sojourn try mine.py --junit mine.xml --markdown mine.md
     """,
 )
-@click.argument("what", metavar="FILE|NAME")
+@click.argument("what", metavar="FILE|NAME", required=False)
+@click.option(
+    "--stack",
+    metavar="PROGRAM",
+    help="Try a transport stack; NAME is one of its controls, or left out. PROGRAM is run as "
+    "`PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]` and prints the record.",
+)
 @click.option("--queue", "queues", metavar="NAME,...", help="Judge low priority under these only.  [default: all six]")
 @click.option(
     "--low-priority-bound",
     "bound",
     type=float,
     metavar="PERCENT",
-    help="Largest share beside NewReno that counts as low priority.  [default: 10]",
+    help="Largest share beside NewReno that counts as low priority.  [default: 10; of a stack it is judged where said]",
 )
 @json_option
 @output("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=PAGE_HELP)
@@ -160,30 +168,50 @@ def _filled(template: str, words: dict[str, str]) -> str:
     metavar="FILE",
     help="Draw a control's window over time, alone and when a NewReno flow joins (PNG, SVG or PDF).",
 )
+@output(
+    "--junit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the verdicts as JUnit's XML.",
+)
+@output(
+    "--markdown",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the verdicts and tables as Markdown.",
+)
 @look_options
-def try_(
-    what: str, *, queues: str | None, bound: float | None, as_json: bool, page: Path | None, plot: Path | None
+def try_(  # noqa: PLR0913 (one for each option)
+    what: str | None,
+    *,
+    stack: str | None,
+    queues: str | None,
+    bound: float | None,
+    as_json: bool,
+    page: Path | None,
+    plot: Path | None,
+    junit: Path | None,
+    markdown: Path | None,
 ) -> None:
     """Check the laws that an algorithm has to keep, and compare it with others: one page, in seconds.
 
     FILE is a Python file with controls, disciplines or traffic; NAME is any that `sojourn list` knows. A control is
     shown over time, and beside NewReno, CUBIC and BBR under six disciplines. A discipline goes through the situations
-    of RFC 7928 in short. The best known of the kind goes through the same.
+    of RFC 7928 in short. The best known of the kind goes through the same. A stack's connections go beside the same
+    controls, with laws of their own.
 
     A control that declares low priority gets a verdict for each of the six disciplines: kept, or lost. The exit code
     is 1 where a law is broken, or where low priority is lost under any discipline that was judged.
     """
-    from sojourn import trial
-
-    names = _names(what)
-    terms = _terms(names, queues, bound)
+    for option, file in {"--page": page, "--junit": junit, "--markdown": markdown}.items():
+        if file is not None:
+            check_file(option, file)
     if plot is not None:
         check_picture("--plot", plot)
-        _one_of(names, "--plot", "control")
-    if page is not None:
-        check_file("--page", page)
-        _one_of(names, "--page")
-    reports = [trial.report(name, terms) for name in names]
+    if stack is None:
+        reports = _reports(what, queues, bound, {"--plot": (plot, "control"), "--page": (page, "")})
+    else:
+        reports = [_report_of_stack(stack, what, queues, bound, plot)]
     if plot is not None and reports[0].window is not None:
         from sojourn.figures import windows
 
@@ -194,6 +222,7 @@ def try_(
         from sojourn.trial.page import page as page_of
 
         write(page_of(reports[0], command_line()), page)
+    _write_for_workflows(reports, junit, markdown)
     if as_json:
         render.print_json([report.document() for report in reports])
     else:
@@ -201,6 +230,50 @@ def try_(
             _print(report)
     if not all(report.passes for report in reports):
         raise click.exceptions.Exit(BROKEN)
+
+
+def _reports(
+    what: str | None, queues: str | None, bound: float | None, alone: dict[str, tuple[Path | None, str]]
+) -> list["Report"]:
+    """Return the report of each algorithm; `alone` are the options that show one, of a kind where it is said."""
+    from sojourn import trial
+
+    if what is None:
+        message = "nothing to try"
+        raise input_error(
+            message, key="FILE|NAME", allowed="a Python file, a name of `sojourn list`, or --stack PROGRAM"
+        )
+    names = _names(what)
+    terms = _terms(names, queues, bound)
+    for option, (file, kind) in alone.items():
+        if file is not None:
+            _one_of(names, option, kind)
+    return [trial.report(name, terms) for name in names]
+
+
+def _report_of_stack(
+    program: str, control: str | None, queues: str | None, bound: float | None, plot: Path | None
+) -> "Report":
+    from sojourn import trial
+    from sojourn.progress import progress
+
+    if plot is not None:
+        message = "it draws the window of a control, and a stack does not say its own"
+        raise input_error(message, key="--plot", found="--stack", allowed="--page")
+    stack = trial.Stack(program, control)
+    stack.check()
+    judged = queues is not None or bound is not None
+    with progress(stack.name) as update:
+        return trial.of_stack(stack, _terms_of(queues, bound) if judged else None, update)
+
+
+def _write_for_workflows(reports: list["Report"], junit: Path | None, markdown: Path | None) -> None:
+    from sojourn.trial import workflow
+
+    if junit is not None:
+        junit.write_text(workflow.junit(reports), encoding="utf-8")
+    if markdown is not None:
+        markdown.write_text(workflow.markdown(reports), encoding="utf-8")
 
 
 def _names(what: str) -> list[str]:
@@ -227,6 +300,12 @@ def _terms(names: list[str], queues: str | None, bound: float | None) -> "Terms"
     if option is not None and not any(priority.declares(name) for name in names):
         message = f"{', '.join(names)} does not declare low priority, so {option} has nothing to judge"
         raise input_error(message, key=option, allowed="a control with low_priority=True in its decorator")
+    return _terms_of(queues, bound)
+
+
+def _terms_of(queues: str | None, bound: float | None) -> "Terms":
+    from sojourn.trial import priority
+
     usual = priority.TERMS
     return priority.Terms(
         usual.bound if bound is None else bound / 100, usual.queues if queues is None else tuple(split(queues))

@@ -4,13 +4,14 @@
 
 `laws` checks what has to hold, `low_priority` judges a control that declares low priority, `compare` measures an
 algorithm beside others, and `window` runs a control to look at. All take the name of a queue discipline or a congestion
-control, built in or a plug-in; `laws` also that of traffic of one's own.
+control, built in or a plug-in; `laws` also that of traffic of one's own. `of_stack` tries a transport stack.
 """
 
 from sojourn.trial.comparison import Row, compare
 from sojourn.trial.laws import Law, is_low_priority, kind_of, laws
 from sojourn.trial.priority import Priority, Terms, low_priority
-from sojourn.trial.report import Report, report
+from sojourn.trial.report import Report, of_stack, report
+from sojourn.trial.stack import Stack
 from sojourn.trial.window import window
 
 __all__ = [
@@ -18,12 +19,14 @@ __all__ = [
     "Priority",
     "Report",
     "Row",
+    "Stack",
     "Terms",
     "compare",
     "is_low_priority",
     "kind_of",
     "laws",
     "low_priority",
+    "of_stack",
     "report",
     "window",
 ]

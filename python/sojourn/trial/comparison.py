@@ -1,12 +1,10 @@
 """An algorithm beside the usual ones, on the same seeds."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.api import Scenario
-from sojourn.data.statistics import statistic
-from sojourn.trial.laws import CONTROL, DISCIPLINES, SEEDS, droptail, is_low_priority, kind_of, lab
+from sojourn.trial.laws import CONTROL, DISCIPLINES, SEEDS, droptail, is_low_priority, kind_of, lab, mean
 
 CONTROLS = ("newreno", "cubic", "bbr")
 QUEUES: Mapping[str, Any] = {**DISCIPLINES, "droptail": droptail(500)}
@@ -15,6 +13,8 @@ QUEUES: Mapping[str, Any] = {**DISCIPLINES, "droptail": droptail(500)}
 DropTail has the buffer of the ready scenario `motivating-droptail`, 600 ms: with the 100 packets of `DISCIPLINES`,
 120 ms, the queue would be below LEDBAT's target of 100 ms for much of the time, where LEDBAT does not mean to give way.
 """
+START = {"start": {"uniform": ["0 s", "1 s"]}}
+"""Flows beside each other start within a second."""
 BEST_KNOWN = {True: "ledbat", False: "cubic"}
 """The control that one of low priority, and one that is not, is compared with: what hosts use today."""
 _BULK = {"control": "newreno", "flows": 4}
@@ -58,6 +58,27 @@ class Row:
     utilization: float | None
     jain: float | None
 
+    @staticmethod
+    def of(
+        runs: Iterable[Mapping[str, Any]],
+        subject: str,
+        beside: str,
+        queue: str,
+        share: Callable[[Mapping[str, Any]], float | None] | None = None,
+    ) -> "Row":
+        """Return the means over these records; `share` reads the subject's part of the goodput, where it has one."""
+        runs = list(runs)
+        return Row(
+            subject,
+            beside,
+            queue,
+            None if share is None else mean(map(share, runs)),
+            mean(run["bottleneck"]["queue_ms"]["mean"] for run in runs),
+            mean(run["bottleneck"]["queue_ms"]["p99"] for run in runs),
+            mean(run["bottleneck"]["utilization"] for run in runs),
+            mean(run["jain_all"] for run in runs),
+        )
+
 
 def compare(name: str) -> Iterator[Row]:
     """Yield a control's shares beside others under six disciplines, or a discipline's queue in RFC 7928's situations.
@@ -76,30 +97,13 @@ def _control(name: str) -> Iterator[Row]:
 
 def beside(name: str, other: str, queue: str) -> Row:
     """Compare two flows of a control with two of another under one of `QUEUES`; they start within a second."""
-    common = {"flows": 2, "start": {"uniform": ["0 s", "1 s"]}}
+    common = {"flows": 2, **START}
     groups = {"mine": {"control": name, **common}, "other": {"control": other, **common}}
-    return _row(lab(QUEUES[queue], groups), name, other, queue, share_of="mine")
+    runs = lab(QUEUES[queue], groups).run(runs=SEEDS).runs
+    return Row.of(runs, name, other, queue, lambda run: run["groups"]["mine"]["share"])
 
 
 def _discipline(name: str) -> Iterator[Row]:
     for situation, groups in SITUATIONS.items():
         for queue, setting in ({name: name} | DISCIPLINES).items():
-            yield _row(lab(setting, groups), queue, situation, queue)
-
-
-def _row(lab: Scenario, subject: str, beside: str, queue: str, *, share_of: str | None = None) -> Row:
-    runs = lab.run(runs=SEEDS).runs
-
-    def mean(values: Iterator[float | None]) -> float | None:
-        return statistic(list(values))["mean"]
-
-    return Row(
-        subject,
-        beside,
-        queue,
-        None if share_of is None else mean(run["groups"][share_of]["share"] for run in runs),
-        mean(run["bottleneck"]["queue_ms"]["mean"] for run in runs),
-        mean(run["bottleneck"]["queue_ms"]["p99"] for run in runs),
-        mean(run["bottleneck"]["utilization"] for run in runs),
-        mean(run["jain_all"] for run in runs),
-    )
+            yield Row.of(lab(setting, groups).run(runs=SEEDS).runs, queue, situation, queue)

@@ -1,6 +1,6 @@
 """The laws of queue disciplines, congestion controls and traffic, as experiments."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,7 +105,8 @@ def _records(lab: Scenario, seeds: int = SEEDS) -> list[Mapping[str, Any]]:
     return [{key: value for key, value in run.items() if key != "wall_s"} for run in lab.run(runs=seeds).runs]
 
 
-def _mean(values: Iterator[float | None]) -> float | None:
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of one number over runs, where there is one."""
     return statistic(list(values))["mean"]
 
 
@@ -123,17 +124,17 @@ def _same(lab: Scenario) -> tuple[bool, str]:
 
 
 def _alone(name: str) -> tuple[bool, str]:
-    used = _mean(
+    used = mean(
         run["bottleneck"]["utilization"]
         for run in _records(lab(droptail(34), {"a": {"control": name}}, duration="60 s"))
     )
-    return used is not None and used >= MIN_ALONE, f"utilization {_percent(used)}, at least {_percent(MIN_ALONE)}"
+    return used is not None and used >= MIN_ALONE, f"utilization {percent(used)}, at least {percent(MIN_ALONE)}"
 
 
 def _fair(name: str) -> tuple[bool, str]:
     groups = {"a": {"control": name, "flows": 4, "start": {"uniform": ["0 s", "1 s"]}}}
-    jain = _mean(run["jain_all"] for run in _records(lab(droptail(50), groups, duration="60 s")))
-    return jain is not None and jain >= MIN_JAIN, f"Jain's index of 4 flows {_number(jain)}, at least {MIN_JAIN:g}"
+    jain = mean(run["jain_all"] for run in _records(lab(droptail(50), groups, duration="60 s")))
+    return jain is not None and jain >= MIN_JAIN, f"Jain's index of 4 flows {number(jain)}, at least {MIN_JAIN:g}"
 
 
 def _clock(name: str) -> tuple[bool, str]:
@@ -172,12 +173,12 @@ def _survives(name: str) -> tuple[bool, str]:
 
 
 def _busy(name: str) -> tuple[bool, str]:
-    used = _mean(
+    used = mean(
         run["bottleneck"]["utilization"] for run in _records(lab(name, {"a": {"control": "cubic", "flows": 4}}))
     )
     return (
         used is not None and used >= MIN_BUSY,
-        f"utilization {_percent(used)} by 4 CUBIC flows, at least {_percent(MIN_BUSY)}",
+        f"utilization {percent(used)} by 4 CUBIC flows, at least {percent(MIN_BUSY)}",
     )
 
 
@@ -196,7 +197,7 @@ def _holds_under(name: str) -> tuple[bool, str]:
     many = {"control": "newreno", "flows": 50}
     (run,) = _records(lab(name, {"flood": flood, "small": small, "many": many}, duration="10 s"), 1)
     used = run["bottleneck"]["utilization"]
-    return used >= MIN_BUSY, f"utilization {_percent(used)} under overload, at least {_percent(MIN_BUSY)}"
+    return used >= MIN_BUSY, f"utilization {percent(used)} under overload, at least {percent(MIN_BUSY)}"
 
 
 def of_traffic(name: str, **changes: Any) -> Scenario:
@@ -234,11 +235,13 @@ def _survives_traffic(name: str) -> tuple[bool, str]:
     return True, f"ran through {', '.join(hard)}"
 
 
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """Return a part of one as text."""
     return "unknown" if value is None else f"{100 * value:.1f} %"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """Return a number as text."""
     return "unknown" if value is None else f"{value:.3f}"
 
 

@@ -4,7 +4,7 @@ from sojourn.data.statistics import statistic
 from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile, picture
 from sojourn.report import Grid
 from sojourn.trial.comparison import BEST_KNOWN
-from sojourn.trial.laws import SEEDS, is_low_priority
+from sojourn.trial.laws import CONTROL, SEEDS, is_low_priority
 from sojourn.trial.report import Report, shown
 from sojourn.trial.window import DURATION_S, JOINING, JOINS_S, OWN
 from sojourn.trial.window import windows as windows_of
@@ -51,7 +51,7 @@ def _priorities(report: Report) -> Table:
     return Table(("queue", "low priority", "share of two flows beside two of NewReno"), rows, "Low priority")
 
 
-_NOUNS = {"queue": "queue discipline", "control": "congestion control", "traffic": "traffic"}
+_NOUNS = {"queue": "queue discipline", "control": "congestion control", "traffic": "traffic", "stack": "stack"}
 
 
 def _tiles(report: Report) -> list[Tile]:
@@ -113,7 +113,8 @@ def _times(value: float | None, scale: float) -> float | None:
 def _compared(report: Report) -> str:
     if report.kind == "queue":
         return "Its queue in situations of RFC 7928, beside other disciplines"
-    return f"Its share beside other controls, and that of {BEST_KNOWN[is_low_priority(report.name)]}"
+    best = BEST_KNOWN[report.kind == CONTROL and is_low_priority(report.name)]
+    return f"Its share beside other controls, and that of {best}"
 
 
 def _comparison(report: Report) -> Table:

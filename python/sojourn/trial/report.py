@@ -1,11 +1,14 @@
 """All of a trial: laws, low priority, comparison, a control's window over time, and what they come to."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sojourn.trial.comparison import Row, compare
+from sojourn.trial import stack as stacks
+from sojourn.trial.comparison import BEST_KNOWN, CONTROLS, QUEUES, Row, beside, compare
 from sojourn.trial.laws import CONTROL, TRAFFIC, Law, kind_of, laws
 from sojourn.trial.priority import TERMS, Priority, Terms, declares, judged, under
+from sojourn.trial.stack import STACK, Stack
 from sojourn.trial.window import window
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ class Report:
 
     name: str
     kind: str
-    """"queue", "control" or "traffic"."""
+    """"queue", "control", "traffic" or "stack"."""
     laws: list[Law]
     rows: list[Row]
     """The comparison; empty where the algorithm fails by itself."""
@@ -58,12 +61,15 @@ class Report:
         high = max(shares, key=lambda beside: shares[beside])
         low = min(shares, key=lambda beside: shares[beside])
         least, most = (f"{100 * shares[beside]:.0f} % (beside {beside})" for beside in (low, high))
-        takes = f"Two of its flows beside two others take {least} to {most} of the goodput."
+        flows = "connections" if self.kind == STACK else "flows"
+        takes = f"Two of its {flows} beside two others take {least} to {most} of the goodput."
         return f"{kind}. All {laws} laws hold. {takes}{self._not_judged}"
 
     @property
     def _not_judged(self) -> str:
         """Say of a control that does not declare low priority that it was not judged."""
+        if self.kind == STACK and not self.priorities:
+            return " --low-priority-bound judges whether it is of low priority."
         if self.kind != CONTROL or declares(self.name):
             return ""
         return " It does not declare low priority, so low priority was not judged."
@@ -87,6 +93,27 @@ def report(name: str, terms: Terms = TERMS) -> Report:
     own = [row for row in compared if row.subject == name]
     priorities = judged(own, terms) if declares(name) else []
     return Report(name, kind_of(name), kept, compared, seen, priorities)
+
+
+def of_stack(stack: Stack, terms: Terms | None, progress: Callable[[float], None]) -> Report:
+    """Try a stack; some seconds. Its low priority is judged on `terms`, where there are some.
+
+    One that does not run beside others is not compared, which is a law that does not hold.
+    """
+    kept = stacks.laws(stack, lambda part: progress(part / 3))
+    try:
+        rows = list(stacks.compare(stack, lambda part: progress((1 + 2 * part) / 3)))
+    except stacks.StackError as error:
+        return Report(
+            stack.name,
+            STACK,
+            [*kept, Law("It runs beside built-in controls", holds=False, found=str(error))],
+            [],
+            None,
+            [],
+        )
+    best = [beside(BEST_KNOWN[False], other, queue) for queue in QUEUES for other in CONTROLS]
+    return Report(stack.name, STACK, kept, [*rows, *best], None, judged(rows, terms) if terms else [])
 
 
 def shown(row: Row) -> dict[str, str]:

@@ -15,6 +15,7 @@ use quinn_proto::{ClientConfig, ServerConfig, TransportConfig, VarInt};
 use sojourn_endpoint::{Asked, Connection, Time, command};
 use stack::Quinn;
 use std::error::Error;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Room for what is under way on any path of the ready scenarios: nothing but the congestion window is to hold a sender back.
@@ -60,56 +61,6 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
     })
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
     command(&connect)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sojourn_endpoint::simulate;
-    use sojourn_scenario::{Base, Scenario};
-    use sojourn_sim::Record;
-
-    const PATH: &str = "duration = \"20 s\"\n\
-        bottleneck = { rate = \"20 Mbit/s\", queue = { kind = \"droptail\", limit = \"60 packets\" } }\n\
-        [[group]]\nname = \"quic\"\ntraffic = \"program\"\nrtt = \"40 ms\"\nflows = 2\n\
-        [[group]]\nname = \"back\"\ntraffic = \"program\"\ndirection = \"reverse\"\nrtt = \"40 ms\"\nflows = 2\n";
-
-    fn run(control: &str, bytes: Option<u64>) -> Record {
-        let scenario = Scenario::parse(PATH, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
-        let asked = Asked { control: Some(control.to_owned()), seed: 1, number: 0, bytes };
-        simulate(scenario, &asked, &connect).expect("it runs")
-    }
-
-    #[test]
-    fn transfers_end_with_all_their_bytes_whatever_the_control() {
-        for control in
-            ["cubic", "newreno", "bbr", "sojourn:newreno", "sojourn:cubic", "sojourn:ledbat", "sojourn:vegas"]
-        {
-            let found = run(control, Some(2_000_000));
-            let bytes: Vec<u64> =
-                found.flows.iter().filter(|flow| &*flow.group == "quic").map(|flow| flow.delivered_bytes).collect();
-            assert_eq!(bytes, [2_000_000; 2], "{control}");
-        }
-    }
-
-    #[test]
-    fn a_full_queue_drops_and_the_link_is_used() {
-        for control in ["cubic", "newreno", "sojourn:cubic"] {
-            let found = run(control, None);
-            assert!(found.bottleneck.drops > 0, "{control}");
-            assert!(found.groups["quic"].goodput_mbps > 15.0, "{control}: {}", found.groups["quic"].goodput_mbps);
-        }
-    }
-
-    #[test]
-    fn the_same_seed_gives_the_same_record() {
-        let [one, two] = [(); 2].map(|()| {
-            let mut record = run("bbr", None);
-            record.wall_s = 0.0;
-            serde_json::to_string(&record).expect("a record")
-        });
-        assert_eq!(one, two);
-    }
 }

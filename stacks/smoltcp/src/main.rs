@@ -9,6 +9,7 @@ use smoltcp::socket::tcp::CongestionControl;
 use sojourn_endpoint::{Asked, Connection, command};
 use stack::Smoltcp;
 use std::error::Error;
+use std::process::ExitCode;
 
 /// Both ends of a connection.
 fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
@@ -25,49 +26,6 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
     })
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
     command(&connect)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sojourn_endpoint::simulate;
-    use sojourn_scenario::{Base, Scenario};
-    use sojourn_sim::Record;
-
-    const PATH: &str = "duration = \"20 s\"\n\
-        bottleneck = { rate = \"20 Mbit/s\", queue = { kind = \"droptail\", limit = \"60 packets\" } }\n\
-        [[group]]\nname = \"tcp\"\ntraffic = \"program\"\nrtt = \"40 ms\"\n\
-        [[group]]\nname = \"back\"\ntraffic = \"program\"\ndirection = \"reverse\"\nrtt = \"40 ms\"\n";
-
-    fn run(control: &str, bytes: Option<u64>) -> Record {
-        let scenario = Scenario::parse(PATH, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
-        let asked = Asked { control: Some(control.to_owned()), seed: 1, number: 0, bytes };
-        simulate(scenario, &asked, &connect).expect("it runs")
-    }
-
-    #[test]
-    fn transfers_end_with_all_their_bytes_whatever_the_control() {
-        for control in ["cubic", "reno", "none"] {
-            assert_eq!(run(control, Some(60_000)).flows[0].delivered_bytes, 60_000, "{control}");
-        }
-    }
-
-    /// A fault of smoltcp 0.13.1, not of the path: docs/validation/stacks.md. Where it is repaired the page is to say so.
-    #[test]
-    fn the_congestion_window_does_not_bound_what_is_in_flight() {
-        let drops = |control| run(control, None).bottleneck.drops;
-        assert_eq!(drops("cubic"), drops("none"));
-    }
-
-    #[test]
-    fn the_same_seed_gives_the_same_record() {
-        let [one, two] = [(); 2].map(|()| {
-            let mut record = run("cubic", None);
-            record.wall_s = 0.0;
-            serde_json::to_string(&record).expect("a record")
-        });
-        assert_eq!(one, two);
-    }
 }

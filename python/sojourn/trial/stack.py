@@ -1,0 +1,237 @@
+"""Other people's transport stacks: laws that each has to keep, and its share beside built-in controls.
+
+A stack is a program that runs a scenario with its connections on the flows of `traffic = "program"` and prints the
+record as JSON: `PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]`. Those of `sojourn-endpoint` do, in Rust and in C.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn.api import Scenario
+from sojourn.data.statistics import jain
+from sojourn.reading import input_error
+from sojourn.trial.comparison import CONTROLS, QUEUES, START, Row
+from sojourn.trial.laws import MIN_ALONE, MIN_JAIN, RATE_MBPS, SEEDS, Law, droptail, lab, mean, number, percent
+
+STACK = "stack"
+LONGEST_S = 300.0
+"""A run that takes longer of real time is given up: half a minute of simulated time takes the known stacks a second."""
+SENT_BYTES = 1_000_000
+"""What a transfer over an empty link sends: long enough that it does not end in slow start."""
+HARD_BYTES = 300_000
+"""What a transfer over a path with faults sends."""
+RTT_S = 0.04
+HANDSHAKE_AND_SLOW_START_RTTS = 12
+"""Round trips that a transfer may take beside its time on the link: 3 of handshakes, 6 in which a window of 2 segments
+grows to the 33 of the bandwidth-delay product where acknowledgements are delayed, 3 for what is asked again."""
+LEAST_EFFICIENCY = 0.9
+"""The part of a packet that is data, at least."""
+MAX_LOSS = 0.05
+"""A window of the path and its buffer, 67 segments, that halves at a loss and grows by one in a round trip loses
+1.5 / 67^2 = 0.03 % (Floyd 1991). Two hundred times as much is not what a congestion window does."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A program with a stack, and one of its controls."""
+
+    program: str
+    """Its path, or a name on the search path."""
+    control: str | None = None
+    """As the stack names it; None for its own choice."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        name = Path(self.program).name.removeprefix("sojourn-stack-")
+        return name if self.control is None else f"{name} {self.control}"
+
+    def check(self) -> None:
+        """Raise InputError where there is no such program."""
+        if shutil.which(self.program) is None:
+            allowed = "a program: PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]"
+            raise input_error("it is not there, or not executable", file=self.program, key="--stack", allowed=allowed)
+
+    def run(self, path: Scenario, seed: int = 1, sent_bytes: int | None = None) -> dict[str, Any]:
+        """Return the record of one run, without its processor time.
+
+        Raises StackError with the stack's own words where it fails, takes too long or prints no record.
+        """
+        bytes_word = [] if sent_bytes is None else [str(sent_bytes)]
+        control = self.control
+        if control is None and (seed != 1 or bytes_word):
+            control = ""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "path.toml"
+            file.write_text(path.to_toml(), encoding="utf-8")
+            words = [self.program, str(file), *([] if control is None else [control, str(seed), *bytes_word])]
+            try:
+                done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LONGEST_S)  # noqa: S603
+            except subprocess.TimeoutExpired:
+                raise StackError(f"it ran for {LONGEST_S:.0f} s and was stopped") from None
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode} without a word"]
+            raise StackError(said[-1].removeprefix("error: "))
+        try:
+            record = json.loads(done.stdout)
+        except ValueError:
+            record = None
+        if not isinstance(record, dict):
+            raise StackError("it printed no record; allowed: the record as JSON")
+        return {key: value for key, value in record.items() if key != "wall_s"}
+
+    def runs(self, path: Scenario) -> list[dict[str, Any]]:
+        """Return the records of all seeds."""
+        return [self.run(path, seed) for seed in range(1, SEEDS + 1)]
+
+
+class StackError(Exception):
+    """What a stack did instead of running; the message is a sentence."""
+
+
+def groups(flows: int = 1, name: str = "a") -> dict[str, dict[str, Any]]:
+    """Return the groups of a stack's connections: what they send, and what comes back."""
+    program = {"traffic": "program", "flows": flows}
+    return {name: program, "back": {**program, "direction": "reverse"}}
+
+
+Check = Callable[[Stack], tuple[bool, str]]
+
+
+def laws(stack: Stack, progress: Callable[[float], None]) -> list[Law]:
+    """Check the laws of stacks."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = []
+        for law in pool.map(lambda law: _checked(law, stack), _LAWS):
+            found.append(law)
+            progress(len(found) / len(_LAWS))
+    return found
+
+
+def _checked(law: tuple[str, Check], stack: Stack) -> Law:
+    text, check = law
+    try:
+        return Law(text, *check(stack))
+    except StackError as error:
+        return Law(text, holds=False, found=str(error))
+
+
+def _same(stack: Stack) -> tuple[bool, str]:
+    path = lab(droptail(50), groups(2))
+    same = stack.run(path) == stack.run(path)
+    return same, "the same record twice" if same else "two runs of one seed differ"
+
+
+def _arithmetic(stack: Stack) -> tuple[bool, str]:
+    """Check that a transfer over an empty link with room for all of it takes its time on the link, and little more."""
+    least_s = SENT_BYTES * 8 / (RATE_MBPS * 1e6)
+    most_s = least_s / LEAST_EFFICIENCY + HANDSHAKE_AND_SLOW_START_RTTS * RTT_S
+    arrived = {
+        span_s: stack.run(
+            lab(droptail(1000), groups(), duration=f"{span_s * 1e3:.0f} ms", warmup="0 s"), sent_bytes=SENT_BYTES
+        )["flows"][0]["delivered_bytes"]
+        for span_s in (least_s, most_s)
+    }
+    holds = arrived[least_s] < SENT_BYTES == arrived[most_s]
+    early, late = (f"{count} after {span_s:.2f} s" for span_s, count in arrived.items())
+    return holds, f"of {SENT_BYTES} B there were {early}, all are not there before, and {late}"
+
+
+def _hard() -> dict[str, dict[str, Any]]:
+    link = {"rate": f"{RATE_MBPS:g} Mbit/s", "queue": droptail(50)}
+    jitter = {"kind": "uniform", "max": "20 ms", "reorder": True}
+    outage = [
+        {"at": "100 ms", "bottleneck": {"loss": 1.0}},
+        {"at": "3100 ms", "bottleneck": {"loss": 0.0}},
+    ]
+    return {
+        "5 % loss": {"bottleneck": {**link, "loss": 0.05}},
+        "5 % loss on the way back": {"bottleneck": link, "reverse": {"rate": link["rate"], "loss": 0.05}},
+        "reordering": {"bottleneck": {**link, "jitter": jitter}},
+        "a buffer of two packets": {"bottleneck": {**link, "queue": droptail(2)}},
+        "100 kbit/s": {"bottleneck": {**link, "rate": "100 kbit/s"}},
+        "3 s without a link": {"bottleneck": link, "change": outage},
+    }
+
+
+def _survives(stack: Stack) -> tuple[bool, str]:
+    """Check that a transfer ends within a minute whatever the path does: 100 kbit/s alone take 24 s for it."""
+    short = []
+    for what, changes in _hard().items():
+        path = lab(droptail(50), groups(), **{"duration": "60 s", "warmup": "0 s", **changes})
+        arrived = stack.run(path, sent_bytes=HARD_BYTES)["flows"][0]["delivered_bytes"]
+        if arrived != HARD_BYTES:
+            short.append(f"{what}: {arrived} of {HARD_BYTES} B arrived in 60 s")
+    return not short, "; ".join(short) or f"{HARD_BYTES} B arrived through {', '.join(_hard())}"
+
+
+def _alone(stack: Stack) -> tuple[bool, str]:
+    used = mean(run["bottleneck"]["utilization"] for run in stack.runs(lab(droptail(34), groups(), duration="60 s")))
+    return used is not None and used >= MIN_ALONE, f"utilization {percent(used)}, at least {percent(MIN_ALONE)}"
+
+
+def _fair(stack: Stack) -> tuple[bool, str]:
+    made = groups(4)
+    made["a"].update(START)
+    jain = mean(run["groups"]["a"]["jain"] for run in stack.runs(lab(droptail(50), made, duration="60 s")))
+    return jain is not None and jain >= MIN_JAIN, f"Jain's index of 4 connections {number(jain)}, at least {MIN_JAIN:g}"
+
+
+def _bounded(stack: Stack) -> tuple[bool, str]:
+    """Check under each queue that a lone connection's window follows its losses."""
+    lost = {
+        queue: mean(run["bottleneck"]["drop_rate"] for run in stack.runs(lab(setting, groups())))
+        for queue, setting in {**QUEUES, "droptail": droptail(34)}.items()
+    }
+    over = {queue: share for queue, share in lost.items() if share is None or share > MAX_LOSS}
+    if over:
+        return False, ", ".join(f"{percent(share)} lost under {queue}" for queue, share in over.items())
+    most = max(share for share in lost.values() if share is not None)
+    return True, f"at most {percent(most)} lost under {', '.join(lost)}; allowed {percent(MAX_LOSS)}"
+
+
+_LAWS: tuple[tuple[str, Check], ...] = (
+    ("The same seed gives the same run", _same),
+    ("A transfer over an empty link takes as long as arithmetic says", _arithmetic),
+    ("A transfer ends through loss, reordering, tiny buffers, slow links and outages", _survives),
+    ("A lone connection uses the link", _alone),
+    ("A lone connection causes little loss", _bounded),
+    ("Equal connections share", _fair),
+)
+
+
+def compare(stack: Stack, progress: Callable[[float], None]) -> Iterator[Row]:
+    """Yield the stack's shares beside built-in controls under six queues: two connections beside two flows."""
+    places = [(queue, other) for queue in QUEUES for other in CONTROLS]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for count, row in enumerate(pool.map(lambda place: _beside(stack, *place), places), 1):
+            progress(count / len(places))
+            yield row
+
+
+def _beside(stack: Stack, queue: str, other: str) -> Row:
+    made = {**groups(2, "mine"), "other": {"control": other, "flows": 2, **START}}
+    made["mine"].update(START)
+    return Row.of(
+        [_without_back(run) for run in stack.runs(lab(QUEUES[queue], made))], stack.name, other, queue, _share
+    )
+
+
+def _without_back(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record whose Jain's index leaves out the flows that carry acknowledgements."""
+    goodputs = [flow["goodput_mbps"] for flow in run["flows"] if flow["group"] != "back"]
+    return {**run, "jain_all": jain(goodputs)}
+
+
+def _share(run: Mapping[str, Any]) -> float | None:
+    """Return the connections' part of the goodput: what travels back is their own acknowledgements."""
+    mine, other = (run["groups"][name]["goodput_mbps"] for name in ("mine", "other"))
+    return mine / (mine + other) if mine + other > 0 else None

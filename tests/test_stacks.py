@@ -1,0 +1,202 @@
+"""Other people's transport stacks: what `sojourn try --stack` says of them, in Rust and in C, and of what is none."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from ctypes.util import find_library
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from sojourn import trial
+from sojourn.trial import stack as stacks
+from sojourn.trial import workflow
+from sojourn.trial.laws import Law
+from sojourn.trial.priority import Priority
+
+ROOT = Path(__file__).parent.parent
+TARGET = ROOT / "target" / "stacks"
+C = ROOT / "crates" / "sojourn-endpoint-c"
+TOY = C / "examples" / "stop_and_wait.c"
+
+
+def run(*words: object, folder: Path = ROOT) -> str:
+    """Run a program that has to succeed."""
+    done = subprocess.run([str(word) for word in words], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Build the stack in C, with some of its text replaced."""
+    run("cargo", "build", "--release", "--quiet", "--locked", "--package", "sojourn-endpoint-c")
+    folder = tmp_path_factory.mktemp("toy")
+
+    def built(old: str = "", new: str = "") -> str:
+        text = TOY.read_text(encoding="utf-8")
+        assert text.count(old) == 1 or not old
+        source = folder / f"toy{len(list(folder.glob('*.c')))}.c"
+        source.write_text(text.replace(old, new) if old else text, encoding="utf-8")
+        library = ROOT / "target" / "release" / "libsojourn_endpoint_c.a"
+        flags = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-I", C / "include")
+        run("cc", *flags, source, "-o", source.with_suffix(""), library, "-lpthread", "-ldl", "-lm")
+        return str(source.with_suffix(""))
+
+    return built
+
+
+# What a maintainer finds: the laws that do not hold, each with the reason in docs/validation/stacks.md.
+TRIED = [
+    ("quinn", "cubic", set()),
+    ("quinn", "sojourn:newreno", set()),
+    # Its congestion window does not bound what is in flight.
+    ("smoltcp", "cubic", {"through loss", "uses the link", "little loss", "Equal"}),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("stack", "control", "broken"), TRIED)
+def test_a_stack_is_tried(stack, control, broken, command, tmp_path):
+    if stack == "quiche" and not (shutil.which("cmake") and find_library("clang")):
+        pytest.skip("BoringSSL, which quiche needs, is built with cmake and libclang")
+    run("cargo", "build", "--quiet", "--locked", "--target-dir", TARGET, folder=ROOT / "stacks" / stack)
+    program = str(TARGET / "debug" / f"sojourn-stack-{stack}")
+    junit, page, summary = (tmp_path / f"verdict.{kind}" for kind in ("xml", "html", "md"))
+    files = ("--junit", junit, "--page", page, "--markdown", summary)
+    tried = command("try", control, "--stack", program, "--json", *files)
+    (document,) = json.loads(tried.out)
+    found = {law["name"] for law in document["laws"] if not law["holds"]}
+    assert {part for part in broken if any(part in name for name in found)} == broken
+    assert len(found) == len(broken), document["laws"]
+    assert tried.code == (1 if broken else 0)
+    assert len([row for row in document["rows"] if row["subject"] == f"{stack} {control}"]) == 18
+    suite = ET.parse(junit).getroot()[0]
+    assert (suite.get("tests"), suite.get("failures")) == ("6", str(len(broken)))
+    assert f"## {stack} {control} (stack)" in summary.read_text(encoding="utf-8")
+    assert "Its share beside other controls" in page.read_text(encoding="utf-8")
+    wrong = trial.Stack(program, "nonesuch")
+    with pytest.raises(stacks.StackError, match='found the control "nonesuch"; allowed: '):
+        wrong.run(stacks.lab(stacks.droptail(50), stacks.groups()))
+
+
+@pytest.mark.long
+def test_a_stack_in_c_is_tried(toy, command):
+    tried = command("try", "--stack", toy(), "--low-priority-bound", "50", "--queue", "fq_codel", "--json")
+    (document,) = json.loads(tried.out)
+    broken = {law["name"] for law in document["laws"] if not law["holds"]}
+    # Stop and wait has one packet in a round trip of 40 ms.
+    assert broken == {
+        "A transfer over an empty link takes as long as arithmetic says",
+        "A lone connection uses the link",
+    }
+    assert [one["queue"] for one in document["low_priority"] if one["kept"]] == ["fq_codel"]
+    assert tried.code == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("return bytes;", "return room_bytes + 1;", "transmit returned 65508 bytes; allowed: 0 to 65507"),
+        ("->due_ns;\n}", "->due_ns * 0;\n}", "it does not come to rest: over 100000 calls at one instant"),
+        ("*ecn = SOJOURN_ECT0", "*ecn = 4", "transmit set ecn to 4; allowed: 0 to 3"),
+        (
+            "    return NULL;",
+            "    receiver->next_wake = NULL;\n    return NULL;",
+            "connect left receiver->next_wake NULL",
+        ),
+        ("    return NULL;", '    return "there is no such weather";', "there is no such weather"),
+    ],
+)
+def test_what_no_stack_in_c_may_do_is_a_sentence(toy, old, new, said):
+    stack = trial.Stack(toy(old, new))
+    with pytest.raises(stacks.StackError, match=re.escape(said)):
+        stack.run(stacks.lab(stacks.droptail(50), stacks.groups()))
+
+
+def program(folder: Path, text: str) -> str:
+    """Write a program that is no stack."""
+    path = folder / "program"
+    path.write_text(f"#!{sys.executable}\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("raise SystemExit('error: the moon is full')", "the moon is full"),
+        ("raise SystemExit(3)", "it ended with code 3 without a word"),
+        ("print('once upon a time')", "it printed no record; allowed: the record as JSON"),
+        ("print('[]')", "it printed no record; allowed: the record as JSON"),
+        ("import time; time.sleep(60)", "it ran for 0 s and was stopped"),
+    ],
+)
+def test_what_is_no_stack_is_a_sentence_and_not_compared(text, said, command, tmp_path, monkeypatch):
+    monkeypatch.setattr(stacks, "LONGEST_S", 0.4 if "sleep" in text else 60.0)
+    tried = command("try", "--stack", program(tmp_path, text), "--json", "--low-priority-bound", "10")
+    (document,) = json.loads(tried.out)
+    assert {law["found"] for law in document["laws"]} == {said}
+    assert [law["name"] for law in document["laws"]][-1] == "It runs beside built-in controls"
+    assert (document["rows"], tried.code, tried.err.count("Traceback")) == ([], 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to try"),
+        (["--stack", "/nowhere/at-all"], "it is not there, or not executable"),
+        (["--stack", sys.executable, "--plot", "window.png"], "a stack does not say its own"),
+        (["--stack", sys.executable, "--low-priority-bound", "70"], "70 % is no bound of low priority"),
+    ],
+)
+def test_a_stack_that_cannot_be_tried_is_refused(words, said, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tried = command("try", *words)
+    assert (tried.code, said in tried.err, tried.err.count("\n")) == (2, True, 1), tried.err
+
+
+def report() -> trial.Report:
+    """A report with a law and a verdict that hold, and with one of each that does not."""
+    laws = [Law("It <runs>", holds=True, found="ran"), Law("It ends", holds=False, found='"never" & again')]
+    priorities = [Priority("red", 0.05, 0.1), Priority("pie", None, 0.1)]
+    return trial.Report("mine", "stack", laws, [], None, priorities)
+
+
+def test_the_verdicts_of_junit_are_those_of_the_report():
+    suite = ET.fromstring(workflow.junit([report()]))[0]
+    assert {key: suite.get(key) for key in ("name", "tests", "failures")} == {
+        "name": "stack mine",
+        "tests": "4",
+        "failures": "2",
+    }
+    cases = {case.get("name"): (case[0].tag, case[0].text or case[0].get("message")) for case in suite}
+    assert cases == {
+        "It <runs>": ("system-out", "ran"),
+        "It ends": ("failure", '"never" & again'),
+        "Low priority under red": ("system-out", "5.0 % of the goodput beside NewReno, at most 10 %"),
+        "Low priority under pie": ("failure", "no goodput beside NewReno, at most 10 %"),
+    }
+
+
+def test_markdown_has_the_verdict_and_a_row_for_each_law():
+    text = workflow.markdown([report()])
+    assert text.startswith("## mine (stack)\n\n1 of 2 laws broken; mend these first.")
+    assert len(re.findall(r"^\| (holds|\*\*broken\*\*) +\|", text, re.M)) == 4
+
+
+def test_the_workflow_that_the_guide_shows_is_one(tmp_path):
+    guide = (ROOT / "docs" / "guide" / "stacks.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```yaml\n(.*?)```", guide, re.S)
+    assert len(text.splitlines()) <= 20
+    own = tmp_path / "try.yml"
+    own.write_text(text, encoding="utf-8")
+    check = (sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows")
+    run(*check, own, *sorted((ROOT / ".github" / "workflows").glob("*.yml")))
+    own.write_text(text.replace("runs-on", "runs-no"), encoding="utf-8")
+    assert subprocess.run([*check, own], capture_output=True, check=False).returncode == 1
