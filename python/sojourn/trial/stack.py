@@ -39,12 +39,17 @@ MAX_LOSS = 0.05
 1.5 / 67^2 = 0.03 % (Floyd 1991). Two hundred times as much is not what a congestion window does."""
 
 
+_BUILT = Path(__file__).parents[3] / "target" / "stacks"
+"""Where the stacks of a copy of the sources are built."""
+_PARTS = {"bottleneck", "flows", "groups"}
+
+
 @dataclass(frozen=True)
 class Stack:
     """A program with a stack, and one of its controls."""
 
     program: str
-    """Its path, or a name on the search path."""
+    """Its path, a name on the search path, or that of one of Sojourn's own stacks that has been built, as "quinn"."""
     control: str | None = None
     """As the stack names it; None for its own choice."""
 
@@ -54,11 +59,21 @@ class Stack:
         name = Path(self.program).name.removeprefix("sojourn-stack-")
         return name if self.control is None else f"{name} {self.control}"
 
+    @property
+    def found(self) -> str | None:
+        """The program that this means, where there is one."""
+        own = f"sojourn-stack-{self.program}"
+        places = (self.program, own, str(_BUILT / "release" / own))
+        return next(filter(None, map(shutil.which, places)), None)
+
     def check(self) -> None:
         """Raise InputError where there is no such program."""
-        if shutil.which(self.program) is None:
-            allowed = "a program: PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]"
-            raise input_error("it is not there, or not executable", file=self.program, key="--stack", allowed=allowed)
+        if self.found is None:
+            sources = _BUILT.parents[1] / "stacks" / self.program / "Cargo.toml"
+            build = f"cargo build --release --manifest-path {sources} --target-dir {_BUILT}"
+            allowed = build if sources.is_file() else "a program: PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]"
+            message = f"it is not there, or not executable; allowed: {allowed}"
+            raise input_error(message, file=self.program, key="--stack", allowed=allowed)
 
     def run(self, path: Scenario, seed: int = 1, sent_bytes: int | None = None) -> dict[str, Any]:
         """Return the record of one run, without its processor time.
@@ -72,7 +87,11 @@ class Stack:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "path.toml"
             file.write_text(path.to_toml(), encoding="utf-8")
-            words = [self.program, str(file), *([] if control is None else [control, str(seed), *bytes_word])]
+            words = [
+                self.found or self.program,
+                str(file),
+                *([] if control is None else [control, str(seed), *bytes_word]),
+            ]
             try:
                 done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LONGEST_S)  # noqa: S603
             except subprocess.TimeoutExpired:
@@ -84,7 +103,7 @@ class Stack:
             record = json.loads(done.stdout)
         except ValueError:
             record = None
-        if not isinstance(record, dict):
+        if not isinstance(record, dict) or not record.keys() >= _PARTS:
             raise StackError("it printed no record; allowed: the record as JSON")
         return {key: value for key, value in record.items() if key != "wall_s"}
 
