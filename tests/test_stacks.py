@@ -189,6 +189,82 @@ def test_a_stack_that_cannot_be_tried_is_refused(words, said, command, tmp_path,
     assert (tried.code, said in tried.err, tried.err.count("\n")) == (2, True, 1), tried.err
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("control", "suite", "failed"),
+    [
+        ("newreno", "newreno", 0),
+        ("cubic", "cubic", 0),
+        ("bbr3", "bbr", 0),
+        # What one is, another is not.
+        ("cubic", "newreno", 1),
+        ("newreno", "cubic", 3),
+        ("newreno", "bbr", 6),
+    ],
+)
+def test_a_control_passes_the_suite_of_its_name_alone(control, suite, failed, command):
+    tried = command("try", control, "--suite", suite, "--json")
+    (document,) = json.loads(tried.out)
+    found = [law for law in document["laws"] if not law["holds"]]
+    assert (len(found), tried.code) == (failed, 1 if failed else 0), found
+
+
+SUITE = """
+title = "mine"
+path = { duration = "2 s", warmup = "0 s", bottleneck = { rate = "10 Mbit/s" } }
+[[case]]
+name = "It sends"
+check = [{ measure = "groups.a.goodput_mbps", at_least = 1.0 }]
+[[case]]
+name = "It is not there"
+path = { rtt = "10 ms" }
+check = [{ measure = "groups.nobody.goodput_mbps", at_least = 0.0 }]
+"""
+
+
+def test_a_suite_of_ones_own_is_judged(command, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(SUITE, encoding="utf-8")
+    files = [tmp_path / f"mine.{kind}" for kind in ("html", "xml")]
+    tried = command("try", "cubic", "--suite", file, "--page", files[0], "--junit", files[1])
+    assert tried.code == 1
+    assert "mine: 1 of 2 cases pass." in tried.out
+    assert "BROKEN  It is not there: groups.nobody.goodput_mbps none, at least 0" in tried.out
+    assert "Which cases does it pass?" in files[0].read_text(encoding="utf-8")
+    assert ET.parse(files[1]).getroot()[0].get("failures") == "1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("path = { duration", "way = { duration", "suite: no such key"),
+        (", at_least = 1.0", "", "has no bound, so it cannot fail"),
+        ('name = "It sends"', "", "name is missing"),
+        ('"10 Mbit/s"', '"10 Mbit"', "case 'It sends'"),
+        ("[[case]]", "[[cases]]", "suite: no such key"),
+    ],
+)
+def test_what_is_wrong_with_a_suite_is_said_before_anything_runs(old, new, said, command, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(SUITE.replace(old, new), encoding="utf-8")
+    tried = command("try", "cubic", "--suite", file)
+    assert (tried.code, said in tried.err, "mine.toml" in tried.err) == (2, True, True), tried.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bbr3", "--suite", "brr"], "bbr"),
+        (["codel", "--suite", "bbr"], "a suite judges controls"),
+        (["--suite", "bbr"], "nothing to try"),
+        (["ledbat", "--suite", "bbr", "--queue", "red"], "--queue has nothing to do with the cases of a suite"),
+    ],
+)
+def test_a_suite_that_cannot_be_judged_is_refused(words, said, command):
+    tried = command("try", *words)
+    assert (tried.code, said in tried.err) == (2, True), tried.err
+
+
 def report() -> trial.Report:
     """A report with a law and a verdict that hold, and with one of each that does not."""
     laws = [Law("It <runs>", holds=True, found="ran"), Law("It ends", holds=False, found='"never" & again')]

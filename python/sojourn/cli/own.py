@@ -22,6 +22,8 @@ IN_RUST = ("control", "queue")
 BROKEN = 1
 CRATES = tuple(f"sojourn-{part}" for part in ("core", "congestion", "queue", "scenario", "sim"))
 WINDOW_PLACES = 80
+SUBJECTS = "a Python file, a name of `sojourn list`, or --stack PROGRAM"
+NOTHING = f"nothing to try; allowed: {SUBJECTS}"
 
 
 @click.command(
@@ -142,6 +144,7 @@ def _filled(template: str, words: dict[str, str]) -> str:
     sojourn try ledbat --queue droptail
     sojourn try cubic
     sojourn try cubic --stack target/stacks/release/sojourn-stack-quinn
+    sojourn try bbr3 --suite bbr
     sojourn try mine.py --junit mine.xml --markdown mine.md
     """,
 )
@@ -151,6 +154,9 @@ def _filled(template: str, words: dict[str, str]) -> str:
     metavar="PROGRAM",
     help="Try a transport stack; NAME is one of its controls, or left out. PROGRAM is run as "
     "`PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]` and prints the record.",
+)
+@click.option(
+    "--suite", metavar="NAME|FILE", help="Go through the cases of a suite instead: bbr, cubic or newreno, or a file."
 )
 @click.option("--queue", "queues", metavar="NAME,...", help="Judge low priority under these only.  [default: all six]")
 @click.option(
@@ -185,6 +191,7 @@ def try_(  # noqa: PLR0913 (one for each option)
     what: str | None,
     *,
     stack: str | None,
+    suite: str | None,
     queues: str | None,
     bound: float | None,
     as_json: bool,
@@ -198,17 +205,17 @@ def try_(  # noqa: PLR0913 (one for each option)
     FILE is a Python file with controls, disciplines or traffic; NAME is any that `sojourn list` knows. A control is
     shown over time, and beside NewReno, CUBIC and BBR under six disciplines. A discipline goes through the situations
     of RFC 7928 in short. The best known of the kind goes through the same. A stack's connections go beside the same
-    controls, with laws of their own.
+    controls, with laws of their own. With --suite a control or a stack goes through the cases of a suite: what a draft
+    or an RFC says that it must show.
 
     A control that declares low priority gets a verdict for each of the six disciplines: kept, or lost. The exit code
     is 1 where a law is broken, or where low priority is lost under any discipline that was judged.
     """
-    for option, file in {"--page": page, "--junit": junit, "--markdown": markdown}.items():
-        if file is not None:
-            check_file(option, file)
-    if plot is not None:
-        check_picture("--plot", plot)
-    if stack is None:
+    _check_files(plot, {"--page": page, "--junit": junit, "--markdown": markdown})
+    if suite is not None:
+        only = {"--queue": queues, "--low-priority-bound": bound, "--plot": plot}
+        reports = _reports_of_suite(suite, what, stack, [option for option, given in only.items() if given is not None])
+    elif stack is None:
         reports = _reports(what, queues, bound, {"--plot": (plot, "control"), "--page": (page, "")})
     else:
         reports = [_report_of_stack(stack, what, queues, bound, plot)]
@@ -232,6 +239,15 @@ def try_(  # noqa: PLR0913 (one for each option)
         raise click.exceptions.Exit(BROKEN)
 
 
+def _check_files(plot: Path | None, files: dict[str, Path | None]) -> None:
+    """Raise InputError for a file that cannot be written."""
+    if plot is not None:
+        check_picture("--plot", plot)
+    for option, file in files.items():
+        if file is not None:
+            check_file(option, file)
+
+
 def _reports(
     what: str | None, queues: str | None, bound: float | None, alone: dict[str, tuple[Path | None, str]]
 ) -> list["Report"]:
@@ -249,6 +265,29 @@ def _reports(
         if file is not None:
             _one_of(names, option, kind)
     return [trial.report(name, terms) for name in names]
+
+
+def _reports_of_suite(suite: str, what: str | None, program: str | None, others: list[str]) -> list["Report"]:
+    """Return a report for each control, or for the stack; `others` are options that a suite has no use for."""
+    from sojourn import trial
+    from sojourn.progress import progress
+    from sojourn.trial.suite import load
+
+    if others:
+        message = f"{others[0]} has nothing to do with the cases of a suite"
+        raise input_error(message, key=others[0], found=f"--suite {suite}", allowed="one of both")
+    cases = load(suite)
+    subjects: list[str | trial.Stack]
+    if program is not None:
+        stack = trial.Stack(program, what)
+        stack.check()
+        subjects = [stack]
+    elif what is not None:
+        subjects = list(_names(what))
+    else:
+        raise input_error(NOTHING, key="FILE|NAME", allowed=SUBJECTS)
+    with progress(suite) as update:
+        return [trial.of_suite(cases, subject, update) for subject in subjects]
 
 
 def _report_of_stack(

@@ -13,7 +13,8 @@ from sojourn.trial.window import windows as windows_of
 def page(report: Report, command: str = "") -> Page:
     """Return the page of a trial; `command` makes it again."""
     verdict = report.verdict.rstrip(".:")
-    tables = [("Does it keep the laws of its kind?", _laws(report))]
+    question = "Which cases does it pass?" if report.suite else "Does it keep the laws of its kind?"
+    tables = [(question, _laws(report))]
     if report.priorities:
         # What is broken comes first.
         tables.insert(1 if report.broken else 0, ("Does it keep its low priority?", _priorities(report)))
@@ -55,7 +56,12 @@ _NOUNS = {"queue": "queue discipline", "control": "congestion control", "traffic
 
 
 def _tiles(report: Report) -> list[Tile]:
-    found = [Tile(f"{len(report.laws) - len(report.broken)} of {len(report.laws)}", "laws hold")]
+    found = [
+        Tile(
+            f"{len(report.laws) - len(report.broken)} of {len(report.laws)}",
+            "cases pass" if report.suite else "laws hold",
+        )
+    ]
     if report.priorities:
         kept = sum(one.kept for one in report.priorities)
         found.append(Tile(f"{kept} of {len(report.priorities)}", "queues under which low priority is kept"))

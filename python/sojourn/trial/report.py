@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from sojourn.reading import input_error
 from sojourn.trial import stack as stacks
 from sojourn.trial.comparison import BEST_KNOWN, CONTROLS, QUEUES, Row, beside, compare
 from sojourn.trial.laws import CONTROL, TRAFFIC, Law, kind_of, laws
 from sojourn.trial.priority import TERMS, Priority, Terms, declares, judged, under
 from sojourn.trial.stack import STACK, Stack
+from sojourn.trial.suite import Suite
 from sojourn.trial.window import window
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ class Report:
     """A control's run, to look at."""
     priorities: list[Priority]
     """The verdict for each queue where a control declares low priority, otherwise empty."""
+    suite: str = ""
+    """The title of the suite whose cases the laws are, where they are."""
 
     @property
     def broken(self) -> list[Law]:
@@ -50,6 +54,8 @@ class Report:
     def verdict(self) -> str:
         """What the trial comes to, in a sentence or two."""
         laws = len(self.laws)
+        if self.suite:
+            return f"{self.suite}: {laws - len(self.broken)} of {laws} cases pass."
         if self.broken:
             return f"{len(self.broken)} of {laws} laws broken; mend these first.{self._not_judged}"
         if self.kind == TRAFFIC:
@@ -114,6 +120,15 @@ def of_stack(stack: Stack, terms: Terms | None, progress: Callable[[float], None
         )
     best = [beside(BEST_KNOWN[False], other, queue) for queue in QUEUES for other in CONTROLS]
     return Report(stack.name, STACK, kept, [*rows, *best], None, judged(rows, terms) if terms else [])
+
+
+def of_suite(suite: Suite, subject: str | Stack, progress: Callable[[float], None]) -> Report:
+    """Judge a control, or a stack, by the cases of a suite; some seconds."""
+    name, kind = (subject.name, STACK) if isinstance(subject, Stack) else (subject, kind_of(subject))
+    if kind not in {CONTROL, STACK}:
+        message = f"{name} is {kind}, and a suite judges controls"
+        raise input_error(message, key="--suite", found=name, allowed="a congestion control, or --stack PROGRAM")
+    return Report(name, kind, suite.judge(subject, progress), [], None, [], suite.title)
 
 
 def shown(row: Row) -> dict[str, str]:

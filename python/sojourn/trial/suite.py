@@ -1,0 +1,153 @@
+"""Suites: cases that a conforming control must pass, as data (`suites/*.toml`), each judged from a run's record.
+
+A file has a title, a source, the tables of a path that all cases share, and cases: what differs of it, and checks. A
+check names a number of the record by its keys, and bounds it; a number over several seeds is their mean.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from sojourn import _native
+from sojourn.api import Scenario, scenario
+from sojourn.data.statistics import statistic
+from sojourn.reading import input_error, read_toml, unknown_name
+from sojourn.trial.laws import SEEDS, Law
+from sojourn.trial.stack import Stack, StackError, groups
+
+SUITES = tuple(sorted(Path(file.name).stem for file in resources.files("sojourn").joinpath("suites").iterdir()))
+"""The suites that Sojourn brings."""
+_KEYS = {"title", "source", "path", "case"}
+_CASE_KEYS = {"name", "path", "check"}
+_CHECK_KEYS = {"measure", "at_least", "at_most"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A number of the record, and its bounds."""
+
+    measure: str
+    """Keys of the record with dots between, as "bottleneck.queue_ms.mean"."""
+    at_least: float = float("-inf")
+    at_most: float = float("inf")
+
+    def judge(self, runs: list[Mapping[str, Any]]) -> tuple[bool, str]:
+        """Return whether the mean over these records is within the bounds, and what was found."""
+        found = statistic([_number(run, self.measure) for run in runs])["mean"]
+        bounds = {"at least": self.at_least, "at most": self.at_most}
+        wanted = ", ".join(f"{word} {bound:g}" for word, bound in bounds.items() if abs(bound) < float("inf"))
+        shown = "none" if found is None else f"{found:.3g}"
+        return found is not None and self.at_least <= found <= self.at_most, f"{self.measure} {shown}, {wanted}"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A path and what must be seen on it."""
+
+    name: str
+    path: Mapping[str, Any]
+    checks: tuple[Check, ...]
+
+    def scenario(self, subject: str | Stack) -> Scenario:
+        """Return the path with one flow of a control, or one connection of a stack.
+
+        A flow has the transport `linux`: cases speak of detection by time and of losses that were none.
+        """
+        tables = {**self.path}
+        rtt = tables.pop("rtt", "40 ms")
+        flows = groups() if isinstance(subject, Stack) else {"a": {"control": subject, "transport": "linux"}}
+        return scenario({**tables, "group": [{"name": name, "rtt": rtt, **table} for name, table in flows.items()]})
+
+    def judge(self, subject: str | Stack) -> Law:
+        """Run it and check."""
+        made = self.scenario(subject)
+        try:
+            runs = subject.runs(made) if isinstance(subject, Stack) else made.run(runs=SEEDS, jobs=1).runs
+        except (StackError, _native.PluginError) as error:
+            return Law(self.name, holds=False, found=str(error))
+        found = [check.judge(list(runs)) for check in self.checks]
+        return Law(self.name, all(holds for holds, _ in found), "; ".join(text for _, text in found))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cases from one source."""
+
+    title: str
+    source: str
+    cases: tuple[Case, ...]
+
+    def judge(self, subject: str | Stack, progress: Callable[[float], None]) -> list[Law]:
+        """Return a verdict for each case; some seconds."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = []
+            for law in pool.map(lambda case: case.judge(subject), self.cases):
+                found.append(law)
+                progress(len(found) / len(self.cases))
+        return found
+
+
+def load(what: str) -> Suite:
+    """Read a suite of Sojourn's by its name, or a file; raises InputError that names file and key."""
+    if what in SUITES:
+        with resources.as_file(resources.files("sojourn").joinpath("suites", f"{what}.toml")) as file:
+            return _read(file)
+    if what.endswith(".toml") or Path(what).exists():
+        return _read(Path(what))
+    raise unknown_name("no suite is called", what, SUITES)
+
+
+def _read(file: Path) -> Suite:
+    tables = read_toml(file)
+    known(tables, _KEYS, str(file), "")
+    shared = tables.get("path", {})
+    cases = [_case(table, shared, str(file), number) for number, table in enumerate(tables.get("case", []), 1)]
+    if not cases:
+        raise input_error("it has no case", file=str(file), key="case", allowed="at least one table [[case]]")
+    suite = Suite(tables.get("title", file.stem), tables.get("source", ""), tuple(cases))
+    for case in suite.cases:
+        _checked(case, str(file))
+    return suite
+
+
+def _case(table: Mapping[str, Any], shared: Mapping[str, Any], file: str, number: int) -> Case:
+    place = f"case.{number}"
+    known(table, _CASE_KEYS, file, place, needed=("name", "check"))
+    for check in table["check"]:
+        known(check, _CHECK_KEYS, file, f"{place}.check", needed=("measure",))
+        if not check.keys() & {"at_least", "at_most"}:
+            message = f"{place}.check: {check['measure']} has no bound, so it cannot fail"
+            raise input_error(message, file=file, key=f"{place}.check", allowed="at_least or at_most")
+    return Case(table["name"], {**shared, **table.get("path", {})}, tuple(Check(**check) for check in table["check"]))
+
+
+def _checked(case: Case, file: str) -> None:
+    """Raise InputError where a case's path is none, with the name of the case."""
+    try:
+        case.scenario("newreno")
+    except _native.InputError as error:
+        raise input_error(f"case {case.name!r}: {error}", file=file, key="path") from None
+
+
+def known(table: Any, keys: set[str], file: str, place: str, needed: tuple[str, ...] = ()) -> None:
+    """Raise InputError for a table with other keys than these, or without one that is needed."""
+    name = place or "suite"
+    if not isinstance(table, dict):
+        raise input_error(f"{name}: it is no table", file=file, key=name, allowed="a table")
+    for key in table.keys() - keys:
+        raise input_error(f"{name}: no such key", file=file, key=key, found=key, allowed=", ".join(sorted(keys)))
+    for key in needed:
+        if not table.get(key):
+            raise input_error(f"{name}: {key} is missing", file=file, key=f"{name}.{key}", allowed=f"{key} = ...")
+
+
+def _number(record: Mapping[str, Any], measure: str) -> float | None:
+    """Return the number of a record that `measure` names; None where it is not there."""
+    value: Any = record
+    for key in measure.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return float(value) if isinstance(value, int | float) else None
