@@ -143,12 +143,12 @@ def _filled(template: str, words: dict[str, str]) -> str:
     sojourn try mine.py --json
     sojourn try ledbat --queue droptail
     sojourn try cubic
-    sojourn try cubic --stack target/stacks/release/sojourn-stack-quinn
+    sojourn try cubic --stack quinn
     sojourn try bbr3 --suite bbr
     sojourn try mine.py --junit mine.xml --markdown mine.md
     """,
 )
-@click.argument("what", metavar="FILE|NAME", required=False)
+@click.argument("what", metavar="[FILE|NAME]", required=False)
 @click.option(
     "--stack",
     metavar="PROGRAM",

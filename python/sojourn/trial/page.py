@@ -3,9 +3,10 @@
 from sojourn.data.statistics import statistic
 from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile, picture
 from sojourn.report import Grid
-from sojourn.trial.comparison import BEST_KNOWN
+from sojourn.trial.comparison import BEST_KNOWN, CONTROLS, QUEUES
 from sojourn.trial.laws import CONTROL, SEEDS, is_low_priority
 from sojourn.trial.report import Report, shown
+from sojourn.trial.stack import STACK
 from sojourn.trial.window import DURATION_S, JOINING, JOINS_S, OWN
 from sojourn.trial.window import windows as windows_of
 
@@ -41,7 +42,7 @@ def _laws(report: Report) -> Table:
         for law in sorted(report.laws, key=lambda law: law.holds)
         for word in ["yes" if law.holds else "no"]
     ]
-    return Table(("law", "holds", "found"), rows, "Laws")
+    return Table(("case" if report.suite else "law", "holds", "found"), rows, "Laws")
 
 
 def _priorities(report: Report) -> Table:
@@ -77,6 +78,8 @@ def _tiles(report: Report) -> list[Tile]:
 
 
 def _pictures(report: Report) -> list[Picture]:
+    if report.kind == STACK:
+        return _shares(report)
     if report.window is None:
         return _situations(report)
     from sojourn.figures import windows
@@ -110,6 +113,26 @@ def _situations(report: Report) -> list[Picture]:
     finding = f"Packets wait longest in the situation {longest.beside}."
     caption = f"Means of {SEEDS} runs; the numbers are the sections of RFC 7928."
     return [picture(variants([row.beside for row in own], panels), finding, caption, name=f"situations-{report.name}")]
+
+
+def _shares(report: Report) -> list[Picture]:
+    """Return a figure of a stack's share beside each control under each queue."""
+    shares = report.shares
+    if not shares:
+        return []
+    from sojourn.figures.variants import Panel, variants
+
+    panels = [
+        Panel(
+            f"share beside {other} [%]",
+            {queue: statistic([_times(shares.get(f"{other}, {queue}"), 100.0)]) for queue in QUEUES},
+        )
+        for other in CONTROLS
+    ]
+    most = max(shares, key=lambda beside: shares[beside])
+    finding = f"Its share is largest beside {most}: {100 * shares[most]:.0f} % of the goodput."
+    caption = f"Two connections beside two flows; equal shares would be 50 %. Means of {SEEDS} runs."
+    return [picture(variants(list(QUEUES), panels), finding, caption, name="shares")]
 
 
 def _times(value: float | None, scale: float) -> float | None:

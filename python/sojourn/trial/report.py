@@ -32,7 +32,7 @@ class Report:
     priorities: list[Priority]
     """The verdict for each queue where a control declares low priority, otherwise empty."""
     suite: str = ""
-    """The title of the suite whose cases the laws are, where they are."""
+    """Title and source of the suite whose cases the laws are, where they are."""
 
     @property
     def broken(self) -> list[Law]:
@@ -55,7 +55,7 @@ class Report:
         """What the trial comes to, in a sentence or two."""
         laws = len(self.laws)
         if self.suite:
-            return f"{self.suite}: {laws - len(self.broken)} of {laws} cases pass."
+            return f"{laws - len(self.broken)} of {laws} cases pass. {self.suite}."
         if self.broken:
             return f"{len(self.broken)} of {laws} laws broken; mend these first.{self._not_judged}"
         if self.kind == TRAFFIC:
@@ -128,7 +128,7 @@ def of_suite(suite: Suite, subject: str | Stack, progress: Callable[[float], Non
     if kind not in {CONTROL, STACK}:
         message = f"{name} is {kind}, and a suite judges controls"
         raise input_error(message, key="--suite", found=name, allowed="a congestion control, or --stack PROGRAM")
-    return Report(name, kind, suite.judge(subject, progress), [], None, [], suite.title)
+    return Report(name, kind, suite.judge(subject, progress), [], None, [], suite.named)
 
 
 def shown(row: Row) -> dict[str, str]:

@@ -81,6 +81,11 @@ class Suite:
     source: str
     cases: tuple[Case, ...]
 
+    @property
+    def named(self) -> str:
+        """Title and source."""
+        return f"{self.title}, from {self.source}" if self.source else self.title
+
     def judge(self, subject: str | Stack, progress: Callable[[float], None]) -> list[Law]:
         """Return a verdict for each case; some seconds."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
