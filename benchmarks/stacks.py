@@ -225,6 +225,8 @@ def _faults(cells: Mapping[str, Mapping[str, Any]]) -> list[str]:
             own=cells["quinn bbr red"]["alone"][_OWN]["drop_percent"],
             share=of("quinn bbr red", "share_percent", "beside"),
         ),
+        _FILTER,
+        _GAPS,
         _UNDONE.format(
             queue=of("quiche cubic cake", "queue_ms"),
             own_queue=cells["quiche cubic cake"]["alone"][_OWN]["queue_ms"],
@@ -255,9 +257,18 @@ _COMMANDS = """The sources named here are those of the versions below. What is s
     one; no command of the project makes it."""
 _COMMAND = """cargo build --release --manifest-path stacks/quinn/Cargo.toml --target-dir target/stacks
 sojourn try bbr --stack quinn"""
-_BBR = """**quinn's BBR** loses {most:.0f} % of its packets under RED, where Sojourn's loses {own:.2f} %, and takes
-    {share:.0f} % of the link beside CUBIC. Its maintainers call it highly experimental (quinn issue 2156), users
-    found it broken (noq issue 475). Why was not looked for."""
+_BBR = """**quinn's BBR** works out a pacing rate (`calculate_pacing_rate` in src/congestion/bbr/mod.rs) that only its
+    metrics show: the pacer is given the window (`poll_transmit` in src/connection/mod.rs), so packets leave at 1.25
+    windows in a round trip, and BBR's window of two bandwidth-delay products is always in flight. It loses {most:.0f}
+    % of its packets under RED, where Sojourn's loses {own:.2f} %, and takes {share:.0f} % of the link beside CUBIC.
+    In a copy whose pacer has the rate nothing is lost and 2 ms of queue are left."""
+_FILTER = """Its bandwidth filter is only told of new maxima (`on_ack` in src/congestion/bbr/bw_estimation.rs), so old
+    ones never expire: with a tenth of the bandwidth (case A.16) half of all packets are lost; in a copy that only
+    paces it is much the same. Users found it broken (noq issue 475); its maintainers call it highly experimental
+    (quinn issue 2156). One of Sojourn's controls in quinn (`sojourn:bbr3`) has the same pacer."""
+_GAPS = """**quinn's receiver** gives a connection up whose stream has many holes ("too many gaps in stream buffer",
+    src/connection/streams/recv.rs): on a path of 200 Mbit/s and 200 ms with a deep buffer the losses at the end of slow
+    start are enough, and the connection ends after 3 s (the last case of CUBIC)."""
 _UNDONE = """**quiche's CUBIC** takes a reduction back where fewer than a fifth of the window's packets were lost
     after it (`rollback` in src/recovery/congestion/cubic.rs, called in `on_packet_acked`). RFC 9438 section 4.9 has
     this for losses that were none; these are losses that a queue meant. Under CAKE it waits {queue:.1f} ms and loses

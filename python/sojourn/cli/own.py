@@ -255,10 +255,7 @@ def _reports(
     from sojourn import trial
 
     if what is None:
-        message = "nothing to try"
-        raise input_error(
-            message, key="FILE|NAME", allowed="a Python file, a name of `sojourn list`, or --stack PROGRAM"
-        )
+        raise input_error(NOTHING, key="FILE|NAME", allowed=SUBJECTS)
     names = _names(what)
     terms = _terms(names, queues, bound)
     for option, (file, kind) in alone.items():

@@ -22,7 +22,7 @@ from sojourn.trial.comparison import CONTROLS, QUEUES, START, Row
 from sojourn.trial.laws import MIN_ALONE, MIN_JAIN, RATE_MBPS, SEEDS, Law, droptail, lab, mean, number, percent
 
 STACK = "stack"
-LONGEST_S = 300.0
+LONGEST_S = 120.0
 """A run that takes longer of real time is given up: half a minute of simulated time takes the known stacks a second."""
 SENT_BYTES = 1_000_000
 """What a transfer over an empty link sends: long enough that it does not end in slow start."""

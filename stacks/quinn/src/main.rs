@@ -42,12 +42,13 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
     let mut transport = TransportConfig::default();
     let control = asked.control.as_deref().unwrap_or("cubic");
     transport.congestion_controller_factory(controller(control, asked.seed + asked.number as u64)?);
-    transport.send_window(u64::from(WINDOW_BYTES));
+    transport.send_window(u64::from(WINDOW_BYTES)).max_idle_timeout(None);
     let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls)?));
     client.transport_config(Arc::new(transport));
     let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(server_tls)?));
     let mut transport = TransportConfig::default();
     transport.receive_window(VarInt::from_u32(WINDOW_BYTES)).stream_receive_window(VarInt::from_u32(WINDOW_BYTES));
+    transport.max_idle_timeout(None);
     server.transport_config(Arc::new(transport));
     let seeds = [1u8, 2].map(|side| {
         let mut seeds = [side; 32];

@@ -157,6 +157,8 @@ impl Task {
             (Event::Stream(StreamEvent::Readable { .. }), Task::Receive { stream, bytes }) => {
                 read(connection, stream, bytes);
             }
+            // Nobody closes a connection here: a record of one that ended would be taken for one of a slow path.
+            (Event::ConnectionLost { reason }, _) => panic!("the connection is lost: {reason}"),
             _ => {}
         }
     }
