@@ -90,6 +90,25 @@ def test_a_stack_is_tried(stack, control, broken, command, tmp_path):
 
 
 @pytest.mark.long
+def test_a_connection_that_is_lost_is_an_error_and_not_a_goodput_of_nothing():
+    """The losses at the end of slow start leave quinn's receiver more holes than it keeps."""
+    run("cargo", "build", "--quiet", "--locked", "--target-dir", TARGET, folder=ROOT / "stacks" / "quinn")
+    link = {"rate": "200 Mbit/s", "delay": "80 ms", "queue": stacks.droptail(3000)}
+    path = stacks.lab(None, stacks.groups(), bottleneck=link, duration="5 s", warmup="0 s")
+    with pytest.raises(stacks.StackError, match=r"the connection is lost: .*too many gaps in stream buffer"):
+        trial.Stack(str(TARGET / "debug" / "sojourn-stack-quinn"), "cubic").run(path)
+
+
+def test_the_guide_has_the_bounds_of_the_laws():
+    guide = (ROOT / "docs" / "guide" / "stacks.md").read_text(encoding="utf-8")
+    least_s = stacks.SENT_BYTES * 8 / (stacks.RATE_MBPS * 1e6)
+    most_s = least_s / stacks.LEAST_EFFICIENCY + stacks.HANDSHAKE_AND_SLOW_START_RTTS * stacks.RTT_S
+    bounds = (f"not before {least_s:.2f} s, within {most_s:.2f} s", f"at most {100 * stacks.MAX_LOSS:g} %")
+    bounds += (f"{100 * stacks.MIN_ALONE:g} % of it", f"is at least {stacks.MIN_JAIN:g}")
+    assert [bound for bound in bounds if bound not in guide] == []
+
+
+@pytest.mark.long
 def test_a_stack_in_c_is_tried(toy, command):
     tried = command("try", "--stack", toy(), "--low-priority-bound", "50", "--queue", "fq_codel", "--json")
     (document,) = json.loads(tried.out)
@@ -156,16 +175,9 @@ def test_a_run_that_differs_breaks_the_first_law(tmp_path):
     record = (
         "import json, time\nprint(json.dumps({'bottleneck': {}, 'flows': [], 'groups': {}, 'wall_s': 1, 'events': X}))"
     )
-    path = stacks.lab(stacks.droptail(50), stacks.groups())
-    same, moved = (program(tmp_path, record.replace("X", events)) for events in ("7", "time.time()"))
-    assert moved == same
-    assert trial.Stack(moved).run(path) != trial.Stack(moved).run(path)
-    assert trial.Stack(program(tmp_path, record.replace("X", "7"))).run(path) == {
-        "bottleneck": {},
-        "flows": [],
-        "groups": {},
-        "events": 7,
-    }
+    _, same = stacks._LAWS[0]
+    for events, holds in (("7", True), ("time.time()", False)):
+        assert same(trial.Stack(program(tmp_path, record.replace("X", events))))[0] is holds
 
 
 def test_a_stack_of_the_sources_that_is_not_built_says_how(command, monkeypatch, tmp_path):
@@ -242,6 +254,9 @@ def test_a_suite_of_ones_own_is_judged(command, tmp_path):
         ('name = "It sends"', "", "name is missing"),
         ('"10 Mbit/s"', '"10 Mbit"', "case 'It sends'"),
         ("[[case]]", "[[cases]]", "suite: no such key"),
+        ("at_least = 1.0", 'at_least = "1"', "at_least: it is not a number"),
+        ("check = [{", "check = [3, {", "it is no table"),
+        ('rtt = "10 ms"', "group = []", "the group is the control"),
     ],
 )
 def test_what_is_wrong_with_a_suite_is_said_before_anything_runs(old, new, said, command, tmp_path):
@@ -286,6 +301,13 @@ def test_the_verdicts_of_junit_are_those_of_the_report():
         "Low priority under red": ("system-out", "5.0 % of the goodput beside NewReno, at most 10 %"),
         "Low priority under pie": ("failure", "no goodput beside NewReno, at most 10 %"),
     }
+
+
+def test_what_a_stack_says_does_not_break_the_formats():
+    told = trial.Report("mine", "stack", [Law("It ends", holds=False, found="\x1b[31ma | b\nc")], [], None, [])
+    assert "x1b[31ma | b" in str(ET.fromstring(workflow.junit([told]))[0][0][0].get("message"))
+    (row,) = [line for line in workflow.markdown([told]).splitlines() if "It ends" in line]
+    assert "a \\| b c" in row
 
 
 def test_markdown_has_the_verdict_and_a_row_for_each_law():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.reading import input_error
 from sojourn.trial import stack as stacks
-from sojourn.trial.comparison import BEST_KNOWN, CONTROLS, QUEUES, Row, beside, compare
+from sojourn.trial.comparison import BEST_KNOWN, Row, compare
 from sojourn.trial.laws import CONTROL, TRAFFIC, Law, kind_of, laws
 from sojourn.trial.priority import TERMS, Priority, Terms, declares, judged, under
 from sojourn.trial.stack import STACK, Stack
@@ -75,7 +75,7 @@ class Report:
     def _not_judged(self) -> str:
         """Say of a control that does not declare low priority that it was not judged."""
         if self.kind == STACK and not self.priorities:
-            return " --low-priority-bound judges whether it is of low priority."
+            return " Low priority was not judged: --low-priority-bound asks for it."
         if self.kind != CONTROL or declares(self.name):
             return ""
         return " It does not declare low priority, so low priority was not judged."
@@ -108,7 +108,7 @@ def of_stack(stack: Stack, terms: Terms | None, progress: Callable[[float], None
     """
     kept = stacks.laws(stack, lambda part: progress(part / 3))
     try:
-        rows = list(stacks.compare(stack, lambda part: progress((1 + 2 * part) / 3)))
+        rows = stacks.compare(stack, lambda part: progress((1 + 2 * part) / 3))
     except stacks.StackError as error:
         return Report(
             stack.name,
@@ -118,8 +118,9 @@ def of_stack(stack: Stack, terms: Terms | None, progress: Callable[[float], None
             None,
             [],
         )
-    best = [beside(BEST_KNOWN[False], other, queue) for queue in QUEUES for other in CONTROLS]
-    return Report(stack.name, STACK, kept, [*rows, *best], None, judged(rows, terms) if terms else [])
+    return Report(
+        stack.name, STACK, kept, [*rows, *compare(BEST_KNOWN[False])], None, judged(rows, terms) if terms else []
+    )
 
 
 def of_suite(suite: Suite, subject: str | Stack, progress: Callable[[float], None]) -> Report:

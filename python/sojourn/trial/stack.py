@@ -1,7 +1,8 @@
 """Other people's transport stacks: laws that each has to keep, and its share beside built-in controls.
 
 A stack is a program that runs a scenario with its connections on the flows of `traffic = "program"` and prints the
-record as JSON: `PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]`. Those of `sojourn-endpoint` do, in Rust and in C.
+record as JSON: `PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]`, where an empty control is its own choice. Those of
+`sojourn-endpoint` do, in Rust and in C.
 """
 
 import json
@@ -9,15 +10,15 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sojourn.api import Scenario
 from sojourn.data.statistics import jain
-from sojourn.reading import input_error
+from sojourn.reading import input_error, printable
 from sojourn.trial.comparison import CONTROLS, QUEUES, START, Row
 from sojourn.trial.laws import MIN_ALONE, MIN_JAIN, RATE_MBPS, SEEDS, Law, droptail, lab, mean, number, percent
 
@@ -81,24 +82,17 @@ class Stack:
         Raises StackError with the stack's own words where it fails, takes too long or prints no record.
         """
         bytes_word = [] if sent_bytes is None else [str(sent_bytes)]
-        control = self.control
-        if control is None and (seed != 1 or bytes_word):
-            control = ""
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "path.toml"
             file.write_text(path.to_toml(), encoding="utf-8")
-            words = [
-                self.found or self.program,
-                str(file),
-                *([] if control is None else [control, str(seed), *bytes_word]),
-            ]
+            words = [self.found or self.program, str(file), self.control or "", str(seed), *bytes_word]
             try:
                 done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LONGEST_S)  # noqa: S603
             except subprocess.TimeoutExpired:
                 raise StackError(f"it ran for {LONGEST_S:.0f} s and was stopped") from None
         if done.returncode:
             said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode} without a word"]
-            raise StackError(said[-1].removeprefix("error: "))
+            raise StackError(printable(said[-1].removeprefix("error: ")))
         try:
             record = json.loads(done.stdout)
         except ValueError:
@@ -123,15 +117,24 @@ def groups(flows: int = 1, name: str = "a") -> dict[str, dict[str, Any]]:
 
 
 Check = Callable[[Stack], tuple[bool, str]]
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 def laws(stack: Stack, progress: Callable[[float], None]) -> list[Law]:
     """Check the laws of stacks."""
+    return side_by_side(lambda law: _checked(law, stack), _LAWS, progress)
+
+
+def side_by_side(
+    work: Callable[[Item], Found], items: Sequence[Item], progress: Callable[[float], None]
+) -> list[Found]:
+    """Do the work for each item on all processors, and return what was found in their order."""
+    found: list[Found] = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = []
-        for law in pool.map(lambda law: _checked(law, stack), _LAWS):
-            found.append(law)
-            progress(len(found) / len(_LAWS))
+        for one in pool.map(work, items):
+            found.append(one)
+            progress(len(found) / len(items))
     return found
 
 
@@ -227,13 +230,10 @@ _LAWS: tuple[tuple[str, Check], ...] = (
 )
 
 
-def compare(stack: Stack, progress: Callable[[float], None]) -> Iterator[Row]:
-    """Yield the stack's shares beside built-in controls under six queues: two connections beside two flows."""
+def compare(stack: Stack, progress: Callable[[float], None]) -> list[Row]:
+    """Return the stack's shares beside built-in controls under six queues: two connections beside two flows."""
     places = [(queue, other) for queue in QUEUES for other in CONTROLS]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for count, row in enumerate(pool.map(lambda place: _beside(stack, *place), places), 1):
-            progress(count / len(places))
-            yield row
+    return side_by_side(lambda place: _beside(stack, *place), places, progress)
 
 
 def _beside(stack: Stack, queue: str, other: str) -> Row:

@@ -4,9 +4,8 @@ A file has a title, a source, the tables of a path that all cases share, and cas
 check names a number of the record by its keys, and bounds it; a number over several seeds is their mean.
 """
 
-import os
+import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,13 +16,24 @@ from sojourn.api import Scenario, scenario
 from sojourn.data.statistics import statistic
 from sojourn.reading import input_error, read_toml, unknown_name
 from sojourn.trial.laws import SEEDS, Law
-from sojourn.trial.stack import Stack, StackError, groups
+from sojourn.trial.stack import Stack, StackError, groups, side_by_side
 
 SUITES = tuple(sorted(Path(file.name).stem for file in resources.files("sojourn").joinpath("suites").iterdir()))
 """The suites that Sojourn brings."""
 _KEYS = {"title", "source", "path", "case"}
 _CASE_KEYS = {"name", "path", "check"}
 _CHECK_KEYS = {"measure", "at_least", "at_most"}
+_KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "title": (str, "text"),
+    "source": (str, "text"),
+    "name": (str, "text"),
+    "measure": (str, "text"),
+    "at_least": ((int, float), "a number"),
+    "at_most": ((int, float), "a number"),
+    "path": (dict, "a table"),
+    "case": (list, "tables [[case]]"),
+    "check": (list, "a list of tables"),
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Check:
         """Return whether the mean over these records is within the bounds, and what was found."""
         found = statistic([_number(run, self.measure) for run in runs])["mean"]
         bounds = {"at least": self.at_least, "at most": self.at_most}
-        wanted = ", ".join(f"{word} {bound:g}" for word, bound in bounds.items() if abs(bound) < float("inf"))
+        wanted = ", ".join(f"{word} {bound:g}" for word, bound in bounds.items() if math.isfinite(bound))
         shown = "none" if found is None else f"{found:.3g}"
         return found is not None and self.at_least <= found <= self.at_most, f"{self.measure} {shown}, {wanted}"
 
@@ -88,12 +98,7 @@ class Suite:
 
     def judge(self, subject: str | Stack, progress: Callable[[float], None]) -> list[Law]:
         """Return a verdict for each case; some seconds."""
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            found = []
-            for law in pool.map(lambda case: case.judge(subject), self.cases):
-                found.append(law)
-                progress(len(found) / len(self.cases))
-        return found
+        return side_by_side(lambda case: case.judge(subject), self.cases, progress)
 
 
 def load(what: str) -> Suite:
@@ -108,7 +113,7 @@ def load(what: str) -> Suite:
 
 def _read(file: Path) -> Suite:
     tables = read_toml(file)
-    known(tables, _KEYS, str(file), "")
+    _known(tables, _KEYS, str(file), "")
     shared = tables.get("path", {})
     cases = [_case(table, shared, str(file), number) for number, table in enumerate(tables.get("case", []), 1)]
     if not cases:
@@ -121,9 +126,9 @@ def _read(file: Path) -> Suite:
 
 def _case(table: Mapping[str, Any], shared: Mapping[str, Any], file: str, number: int) -> Case:
     place = f"case.{number}"
-    known(table, _CASE_KEYS, file, place, needed=("name", "check"))
+    _known(table, _CASE_KEYS, file, place, needed=("name", "check"))
     for check in table["check"]:
-        known(check, _CHECK_KEYS, file, f"{place}.check", needed=("measure",))
+        _known(check, _CHECK_KEYS, file, f"{place}.check", needed=("measure",))
         if not check.keys() & {"at_least", "at_most"}:
             message = f"{place}.check: {check['measure']} has no bound, so it cannot fail"
             raise input_error(message, file=file, key=f"{place}.check", allowed="at_least or at_most")
@@ -138,13 +143,21 @@ def _checked(case: Case, file: str) -> None:
         raise input_error(f"case {case.name!r}: {error}", file=file, key="path") from None
 
 
-def known(table: Any, keys: set[str], file: str, place: str, needed: tuple[str, ...] = ()) -> None:
+def _known(table: Any, keys: set[str], file: str, place: str, needed: tuple[str, ...] = ()) -> None:
     """Raise InputError for a table with other keys than these, or without one that is needed."""
     name = place or "suite"
     if not isinstance(table, dict):
         raise input_error(f"{name}: it is no table", file=file, key=name, allowed="a table")
     for key in table.keys() - keys:
         raise input_error(f"{name}: no such key", file=file, key=key, found=key, allowed=", ".join(sorted(keys)))
+    for key, value in table.items():
+        kind, what = _KINDS[key]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            message = f"{name}.{key}: it is not {what}"
+            raise input_error(message, file=file, key=f"{name}.{key}", found=str(value), allowed=what)
+    if "group" in table.get("path", {}):
+        message = f"{name}.path: the group is the control, or the stack, that is judged"
+        raise input_error(message, file=file, key=f"{name}.path.group", allowed="other tables of a scenario, and rtt")
     for key in needed:
         if not table.get(key):
             raise input_error(f"{name}: {key} is missing", file=file, key=f"{name}.{key}", allowed=f"{key} = ...")

@@ -5,13 +5,14 @@ from xml.etree import ElementTree as ET
 
 from tabulate import tabulate
 
+from sojourn.reading import printable
 from sojourn.trial.report import Report, shown
 
 
 def verdicts(report: Report) -> Iterator[tuple[str, bool, str]]:
     """Yield each verdict: what is judged, whether it holds, and what was found."""
     for law in report.laws:
-        yield law.name, law.holds, law.found
+        yield law.name, law.holds, printable(law.found)
     for one in report.priorities:
         yield f"Low priority under {one.queue}", one.kept, one.found
 
@@ -38,7 +39,10 @@ def markdown(reports: Iterable[Report]) -> str:
     """Return a heading, the verdict and its tables for each report."""
     parts = []
     for report in reports:
-        rows = [["holds" if holds else "**broken**", name, text] for name, holds, text in verdicts(report)]
+        rows = [
+            ["holds" if holds else "**broken**", *(" ".join(one.split()).replace("|", "\\|") for one in (name, text))]
+            for name, holds, text in verdicts(report)
+        ]
         parts += [f"## {report.name} ({report.kind})", report.verdict]
         parts.append(tabulate(rows, ("", "law", "found"), tablefmt="github", disable_numparse=True))
         if report.rows:
