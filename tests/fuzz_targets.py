@@ -18,7 +18,7 @@ from typing import Any
 from tests.conftest import SMALL
 
 import sojourn
-from sojourn import InputError, Plan, reading, store
+from sojourn import InputError, Plan, qlog, reading, store
 from sojourn.detect import download, features
 from sojourn.detect.captured import read_streams
 from sojourn.detect.model import Model
@@ -280,6 +280,20 @@ def line(data: bytes) -> None:
     _tried(use, InputError)
 
 
+def log(data: bytes) -> None:
+    """Take any bytes for a qlog file."""
+    file = place() / "log.qlog"
+    file.write_bytes(data)
+
+    def use() -> None:
+        found = qlog.read(file)
+        assert found.decisions
+        assert all(one.kind in qlog.KINDS for one in found.decisions)
+        qlog.compare(found, found, qlog.KINDS).document()
+
+    _tried(use, InputError)
+
+
 TARGETS: dict[str, Body] = {
     "sweep": sweep,
     "study": study,
@@ -293,6 +307,7 @@ TARGETS: dict[str, Body] = {
     "model": model,
     "capture": capture,
     "line": line,
+    "qlog": log,
 }
 """Every body, by the name of its target."""
 

@@ -54,6 +54,7 @@ FLOORS = (
         "shaper",
         "study",
         "papers",
+        "qlog",
         "studies",
         "trial",
     ),

@@ -219,7 +219,7 @@ def shell(
     seed: int,
     at_receiver: bool,
     ends: tuple[int, int] | tuple[str, str],
-    keep: tuple[float | None, bool, bool, bool, bool],
+    keep: tuple[float | None, bool, bool, bool, bool, bool],
     look: Callable[[float, list[tuple[int, int, int, int]]], bool],
 ) -> tuple[Run, str]:
     """Carry packets through the scenario's path until `look` says no.
@@ -338,7 +338,7 @@ class Scenario:
         self,
         seeds: list[int],
         jobs: int,
-        keep: tuple[float | None, bool, bool, bool, bool],
+        keep: tuple[float | None, bool, bool, bool, bool, bool],
         progress: Callable[[float], None] | None,
     ) -> list[Run]:
         """Simulate once per seed on up to `jobs` threads.
@@ -400,3 +400,6 @@ class Run:
 
     def write_pcap(self, path: str) -> None:
         """Write what crossed the bottleneck as pcapng; needs a run with `packets`."""
+
+    def write_qlogs(self, directory: str) -> int:
+        """Write what each sender decided as qlog to files in a folder; needs a run with `decisions`."""

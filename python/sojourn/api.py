@@ -154,6 +154,7 @@ class Scenario:
         probes: bool = False,
         transfers: bool = False,
         delays: bool = False,
+        decisions: bool = False,
         world: str = SIM,
         progress: Progress | None = None,
         **options: Any,
@@ -176,6 +177,8 @@ class Scenario:
             Whether to keep one row for each transfer, or object of a web page, that ended.
         delays
             Whether records hold the one-way delays, their variation, and the start-up times of every group.
+        decisions
+            Whether to keep what every sender decides, for `Result.write_qlogs`.
         world
             The world to run in: "sim", the packet-level simulation; "fluid", the fluid model, which has neither packets
             nor randomness; "linux", the real Linux kernel; "hosts", two hosts and the path between them; or the name of
@@ -203,7 +206,7 @@ class Scenario:
         >>> [run.seed for run in result.runs]
         [7, 8]
         """
-        wanted = Wanted(bin_s if series else None, probes, packets, transfers, delays)
+        wanted = Wanted(bin_s if series else None, probes, packets, transfers, delays, decisions)
         # The old name of the option.
         world = options.pop("backend", world)
         chosen = choose(world, options, wanted.keep)
@@ -214,7 +217,7 @@ class Scenario:
             raise ValueError("probes are part of the time series: they need series=True")
         if wanted.bin_s is not None:
             _check_rows(resolved, wanted.bin_s, 1 + PROBES_EACH * probes)
-        if packets:
+        if packets or decisions:
             _check_packets(resolved)
         with shown_progress(resolved.name, progress) as told:
             return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=told), wanted, source)

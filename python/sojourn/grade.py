@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn import _native
 from sojourn.data.statistics import Statistic, statistic
 from sojourn.report import Shown
+from sojourn.worlds.world import Wanted
 
 if TYPE_CHECKING:
     from sojourn.measured import Measured
@@ -128,7 +129,7 @@ def _idle_ms(result: "Measured", names: Sequence[str]) -> float | None:
     changes = [_without_groups(change) for change in result.scenario.get("change", [])]
     changes = [change for change in changes if len(change) > 1]
     idle = _native.load_json(json.dumps({**resolved, "group": own, **({"change": changes} if changes else {})}))
-    (run,) = idle.run([idle.seed], 1, (None, False, False, False, False), None)
+    (run,) = idle.run([idle.seed], 1, Wanted().native, None)
     groups = json.loads(run.record())["groups"]
     return _mean([groups[name]["rtt_ms"]["mean"] for name in names])
 

@@ -106,6 +106,19 @@ class Result(Measured):
 
         return controller(self, run=run)
 
+    def write_qlogs(self, directory: str | os.PathLike[str]) -> int:
+        """Write what each sender decided as qlog, one file for each connection and seed, and return how many there are.
+
+        Needs `run(decisions=True)`. The folder must be new or empty. The files are JSON text sequences, which qvis and
+        `sojourn compare-log` read.
+        """
+        if not self._wanted.decisions:
+            raise ValueError("these runs kept no decisions: see `decisions` of `Scenario.run`")
+        from sojourn.store import check_directory, whole_directory
+
+        with whole_directory(check_directory(directory, force=False, marks=())) as place:
+            return sum(run.write_qlogs(str(place)) for run in self._native_runs)  # type: ignore[attr-defined]
+
     def save(self, directory: str | os.PathLike[str], *, force: bool = False, pcap: bool = False) -> "Path":
         """Write record, resolved scenario and tables into a new directory, all or nothing.
 

@@ -65,7 +65,7 @@ def check_directory(
 ) -> Path:
     """Return where a result may be written, or raise InputError: only an old result is ever replaced.
 
-    `marks` are the files by which an old one is known.
+    `marks` are the files by which an old one is known; without them nothing is ever replaced.
     """
     target = Path(directory).resolve()
     name = str(directory)
@@ -78,7 +78,8 @@ def check_directory(
         raise input_error("exists and is not a directory", file=name)
     if any(target.iterdir()):
         if not force:
-            raise input_error("is not empty; --force (force=True) replaces an old result", file=name)
+            way = "--force (force=True) replaces an old result" if marks else "name a new folder"
+            raise input_error(f"is not empty; {way}", file=name)
         if not all((target / mark).is_file() for mark in marks):
             raise input_error("is not empty and holds no result; it is left alone", file=name)
     return target

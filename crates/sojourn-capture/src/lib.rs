@@ -6,7 +6,10 @@
 
 mod headers;
 mod pcapng;
+mod qlog;
 pub mod read;
+
+pub use qlog::write_qlogs;
 
 use headers::{FlowHeaders, headers};
 use sojourn_scenario::Scenario;

@@ -59,6 +59,12 @@ impl Run {
         })?;
         Ok(())
     }
+
+    fn write_qlogs(&self, py: Python<'_>, directory: PathBuf) -> PyResult<usize> {
+        let decisions = self.outcome.decisions.as_ref();
+        let log = decisions.ok_or_else(|| PyValueError::new_err("no decisions were kept"))?;
+        Ok(py.detach(|| sojourn_capture::write_qlogs(&directory, &self.scenario, self.seed(), log))?)
+    }
 }
 
 impl Run {

@@ -247,13 +247,13 @@ impl Scenario {
     }
 }
 
-/// Width of the bins of series in seconds, and whether packets, probes, transfers and delays are kept.
-pub type Keep = (Option<f64>, bool, bool, bool, bool);
+/// Width of the bins of series in seconds, and whether packets, probes, transfers, delays and decisions are kept.
+pub type Keep = (Option<f64>, bool, bool, bool, bool, bool);
 
 /// What is kept of a run.
-pub fn wanted((bin_s, packets, probes, transfers, delays): Keep) -> Wanted {
+pub fn wanted((bin_s, packets, probes, transfers, delays, decisions): Keep) -> Wanted {
     let bin = bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_nanos(1)));
-    Wanted { bin, packets, probes, transfers, delays }
+    Wanted { bin, packets, probes, transfers, decisions, delays }
 }
 
 /// The exception for runs that leave nothing.

@@ -13,13 +13,13 @@ fn main() {
     for ready in sojourn_scenario::ready() {
         let loaded = Scenario::parse(ready.text, None, &Base::Nowhere, &[]).unwrap_or_else(|error| panic!("{error}"));
         let bin = Some(Span::from_millis(100));
-        let wanted = Wanted { bin, probes: true, transfers: true, packets: false, delays: false };
+        let wanted = Wanted { bin, probes: true, transfers: true, ..Wanted::default() };
         println!("{:016x} {}", digest(&loaded.scenario, &wanted), ready.name);
     }
     for seed in 0..seeds {
         let scenario = random::scenario(&mut Stream::new(seed, "digest"));
         let bin = (seed % 2 == 0).then(|| Span::from_millis(50));
-        let wanted = Wanted { bin, packets: seed % 4 < 2, probes: true, transfers: true, delays: false };
+        let wanted = Wanted { bin, packets: seed % 4 < 2, probes: true, transfers: true, ..Wanted::default() };
         println!("{:016x} random scenario {seed}", digest(&scenario, &wanted));
     }
 }

@@ -3,15 +3,18 @@
 mod delays;
 
 use crate::Packet;
+use crate::decisions::{DecisionLog, Watch};
+use crate::flow::Flow;
 use crate::packets::PacketLog;
 use crate::wanted::Wanted;
 use sojourn_core::Time;
 
-/// Rows of packets, and one-way delays, as they are wanted.
+/// Rows of packets, one-way delays and what senders decide, as they are wanted.
 #[derive(Debug)]
 pub struct Ends {
     rows: Option<PacketLog>,
     delays: Option<delays::Delays>,
+    decisions: Option<Box<Watch>>,
 }
 
 impl Ends {
@@ -20,14 +23,23 @@ impl Ends {
         let ends = Ends {
             rows: wanted.packets.then(PacketLog::default),
             delays: wanted.delays.then(|| delays::Delays::new(connections)),
+            decisions: wanted.decisions.then(Box::default),
         };
-        (wanted.packets || wanted.delays).then_some(ends)
+        (wanted.packets || wanted.delays || wanted.decisions).then_some(ends)
     }
 
     /// The warm-up is over.
     pub fn begin_measuring(&mut self) {
         if let Some(delays) = &mut self.delays {
             delays.begin_measuring();
+        }
+    }
+
+    /// The sender of `flow` may have heard something, and sends next.
+    #[cold]
+    pub fn look(&mut self, index: usize, flow: &Flow, now: Time) {
+        if let Some(watch) = &mut self.decisions {
+            watch.look(index, flow, now);
         }
     }
 
@@ -39,6 +51,9 @@ impl Ends {
         }
         if let Some(delays) = &mut self.delays {
             delays.on_sent(packet, now);
+        }
+        if let Some(watch) = &mut self.decisions {
+            watch.on_sent(packet, now);
         }
     }
 
@@ -64,6 +79,11 @@ impl Ends {
     /// One-way delays, where they were wanted.
     pub fn delays(&self) -> Option<&delays::Delays> {
         self.delays.as_ref()
+    }
+
+    /// What senders decided, where it was wanted.
+    pub fn take_decisions(&mut self) -> Option<DecisionLog> {
+        self.decisions.take().map(|watch| watch.log)
     }
 
     /// The rows of packets, where they were wanted.

@@ -13,6 +13,7 @@ mod air;
 mod build;
 mod changes;
 mod clock;
+mod decisions;
 mod device;
 mod dialer;
 mod duplex;
@@ -39,6 +40,8 @@ mod tokens;
 mod wanted;
 mod world;
 
+pub use decisions::{Decision, DecisionLog, DecisionRow};
+pub use flow::FIRST_PORT;
 pub use network::{BOTTLENECK, named_links, place};
 pub use outcome::{Monitor, Outcome, Stopped};
 pub use outside::{Departure, Glimpse, OutsidePacket};

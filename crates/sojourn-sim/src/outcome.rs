@@ -1,5 +1,6 @@
 //! What a run leaves, who watches it, and why it may leave nothing.
 
+use crate::decisions::DecisionLog;
 use crate::packets::PacketLog;
 use crate::record::Record;
 use crate::series::Series;
@@ -18,6 +19,8 @@ pub struct Outcome {
     pub series: Option<Series>,
     /// Its packets, where they were wanted.
     pub packets: Option<PacketLog>,
+    /// What its senders decided, where it was wanted.
+    pub decisions: Option<DecisionLog>,
     /// Its transfers in the order in which they ended, where they were wanted.
     pub transfers: Option<Vec<TransferRow>>,
 }

@@ -3,6 +3,7 @@
 use crate::build::build;
 use crate::changes::{apply, time_of};
 use crate::clock::Stopwatch;
+use crate::ends::Ends;
 use crate::flow::Endpoints;
 use crate::network::BOTTLENECK;
 use crate::outcome::{Monitor, Outcome, Stopped};
@@ -94,10 +95,12 @@ impl<S: Borrow<Scenario>> Session<S> {
         self.world.assert_conservation();
         self.end_bin();
         let record = record(self.scenario(), self.seed, &self.world, self.stopwatch.elapsed_s());
+        let decisions = self.world.ends.as_mut().and_then(Ends::take_decisions);
         Ok(Outcome {
             record,
             series: self.take_series(),
             packets: self.take_packets(),
+            decisions,
             transfers: self.world.transfers.take(),
         })
     }

@@ -13,6 +13,8 @@ pub struct Wanted {
     pub probes: bool,
     /// A row for each transfer that ended.
     pub transfers: bool,
+    /// What every sender decides: a row for each packet sent, acknowledged or taken for lost, and each change of its state.
+    pub decisions: bool,
     /// In the record, the one-way delays and start-up times of every group.
     pub delays: bool,
 }

@@ -24,4 +24,4 @@ pub use options::{AfterIdle, DESCRIPTOR, Detection, Ect, Options, Reducing, Undo
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;
 pub use segment::{Block, Counters, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
-pub use sender::{BurstLimits, Sender, SenderCounts, Transmit};
+pub use sender::{BurstLimits, Phase, Sender, SenderCounts, Transmit, View};

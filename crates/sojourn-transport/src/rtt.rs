@@ -180,6 +180,11 @@ impl RttEstimator {
         self.smoothed
     }
 
+    /// RTTVAR.
+    pub fn variance(&self) -> Span {
+        self.variance
+    }
+
     /// Smallest observed round-trip time.
     #[inline]
     pub fn min(&self) -> Span {

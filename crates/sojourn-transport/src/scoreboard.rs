@@ -266,6 +266,12 @@ impl Scoreboard {
         self.lost > 0
     }
 
+    /// Whether the outstanding segment `number` was SACKed, and whether it is judged lost and was not sent again since.
+    pub fn fate(&self, number: u32) -> (bool, bool) {
+        let record = &self.records[number];
+        (record.is(Mark::Sacked), record.is_due())
+    }
+
     /// Judges `number` lost unless it has been SACKed or judged before.
     pub fn mark_lost(&mut self, number: u32) {
         let record = &mut self.records[number];

@@ -20,8 +20,10 @@ mod short;
 mod tests;
 mod undo;
 mod usage;
+mod view;
 
 pub use burst::BurstLimits;
+pub use view::{Phase, View};
 
 use crate::accecn::{Ability, Decoder};
 use crate::kept::Kept;

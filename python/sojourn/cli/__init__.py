@@ -26,6 +26,7 @@ _COMMANDS = {
     "agent": "agent:agent",
     "check": "inspect:check",
     "compare": "compare:compare",
+    "compare-log": "compare_log:compare_log",
     "completion": "completion:completion",
     "detect": "detect:detect",
     "draw": "draw:draw",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     sojourn run web-pages --line cable-100-10-film:down
     sojourn run my-link.toml --runs 10 --page my-link.html
     sojourn run controlled-delay --probes --plot controller.pdf
+    sojourn run motivating-red --qlog logs
     sojourn run my-link.toml --world linux --runs 3
     sojourn run my-link.toml --world hosts --peer 192.0.2.7 --secret-file secret
     """,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 @output("--delays", is_flag=True, help="Add one-way delays and start-up times of every group to the record.")
 @output("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")
 @output("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
+@output("--qlog", type=click.Path(), metavar="DIR", help="Write what each sender decides to DIR, as qlog.")
 @output("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
 def run(  # noqa: PLR0913 (one for each option)
     source: str,
@@ -81,15 +83,13 @@ def run(  # noqa: PLR0913 (one for each option)
     delays: bool,
     probes: bool,
     pcap: bool,
+    qlog: str | None,
     bin_text: str,
     **options: Any,
 ) -> None:
     """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
-    _check_places({"--packets": packets, "--pcap": pcap, "--transfers": transfers}, out)
-    if delays and out is None and not as_json:
-        raise input_error("--delays needs --out DIR or --json", key="--out")
-    if probes and out is None and plot is None:
-        raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
+    wanted_in_out = {"--packets": packets, "--pcap": pcap, "--transfers": transfers}
+    _check_places(wanted_in_out, delays=delays and not as_json, probes=probes and plot is None, out=out)
     if pcap and world != SIM:
         raise input_error(f"--pcap writes runs of the world {SIM}; found {world}", key="--pcap", found=world)
     bin_s = _native.seconds("--bin", bin_text)
@@ -99,9 +99,10 @@ def run(  # noqa: PLR0913 (one for each option)
         packets=packets or pcap,
         transfers=transfers,
         delays=delays,
+        decisions=qlog is not None,
     )
     chosen = choose(world, options, wanted.keep)
-    _check_targets(out, plot, page, force=force)
+    _check_targets(out, plot, page, qlog, force=force)
     counts = {"seed": seed, "runs": runs}
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
     native = read(source, [*on_line(line), *overrides, *numbers], root)
@@ -118,6 +119,7 @@ def run(  # noqa: PLR0913 (one for each option)
             probes=wanted.probes,
             transfers=wanted.transfers,
             delays=wanted.delays,
+            decisions=wanted.decisions,
             world=world,
             progress=update,
             **options,
@@ -127,6 +129,8 @@ def run(  # noqa: PLR0913 (one for each option)
         render.print_warnings([interval_note(result)])
     if out is not None:
         result.save(out, force=force, pcap=pcap)
+    if qlog is not None:
+        result.write_qlogs(qlog)
     if plot is not None:
         _draw(result, Path(plot))
     if page is not None:
@@ -139,11 +143,13 @@ def run(  # noqa: PLR0913 (one for each option)
         render.print_result(result)
 
 
-def _check_places(wanted: dict[str, bool], out: str | None) -> None:
-    """Refuse what is written to a folder where there is none."""
-    for option, is_wanted in wanted.items():
-        if is_wanted and out is None:
-            raise input_error(f"{option} needs --out DIR", key="--out")
+def _check_places(wanted: dict[str, bool], *, delays: bool, probes: bool, out: str | None) -> None:
+    """Refuse what is written to a folder where there is none, and what has no other place either."""
+    needs = {option: "--out DIR" for option, is_wanted in wanted.items() if is_wanted}
+    needs |= {"--delays": "--out DIR or --json"} if delays else {}
+    needs |= {"--probes": "--out DIR or --plot FILE"} if probes else {}
+    for option, place in needs.items() if out is None else ():
+        raise input_error(f"{option} needs {place}", key="--out")
 
 
 def _list_steps(steps: list[str]) -> None:
@@ -154,12 +160,16 @@ def _list_steps(steps: list[str]) -> None:
         click.echo("a run changes nothing on this machine", err=True)
 
 
-def _check_targets(out: str | None, plot: str | None, page: str | None, *, force: bool) -> None:
+def _check_targets(out: str | None, plot: str | None, page: str | None, qlog: str | None, *, force: bool) -> None:
     """Refuse what cannot be written before any time is spent."""
     if out is not None:
         from sojourn.store import check_directory
 
         check_directory(out, force=force)
+    if qlog is not None:
+        from sojourn.store import check_directory
+
+        check_directory(qlog, force=False, marks=())
     if plot is not None:
         check_picture("--plot", Path(plot))
     if page is not None:

@@ -15,6 +15,7 @@ RUNS = "runs"
 GROUPS, LINKS, CLASSES, SIZES = "groups", "links", "classes", "sizes"
 PHASE_GROUPS, PHASE_LINKS = "phase_groups", "phase_links"
 SERIES, PROBES, PACKETS, TRANSFERS, DELAYS = "series", "probes", "packets", "transfers", "delays"
+DECISIONS = "decisions"
 KEPT: "dict[str, tuple[TableName, ...]]" = {
     SERIES: ("queue", "flows"),
     PROBES: ("queue_probes", "flow_probes"),
@@ -22,7 +23,8 @@ KEPT: "dict[str, tuple[TableName, ...]]" = {
     TRANSFERS: ("transfers",),
     DELAYS: (),
 }
-"""The tables that a sweep keeps on demand, by the words that ask for them; delays are columns of the table `groups`."""
+"""The tables that a sweep keeps on demand, by the words that ask for them; delays are columns of the table `groups`.
+Decisions are no table, and no sweep keeps them: they are written as qlog."""
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

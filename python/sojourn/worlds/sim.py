@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn import _native
-from sojourn.data.rows import KEPT
+from sojourn.data.rows import DECISIONS, KEPT
 from sojourn.processors import usable_processors
 from sojourn.reading import input_error
 from sojourn.worlds.world import Progress, Wanted, World
@@ -24,7 +24,7 @@ class Sim(World[SimOptions]):
 
     name = "sim"
     summary = "the packet-level simulation; the same seed always gives the same bytes"
-    keeps = frozenset(KEPT)
+    keeps = frozenset({*KEPT, DECISIONS})
     options = SimOptions
     parallel = True
 
@@ -53,8 +53,7 @@ class Sim(World[SimOptions]):
     ) -> Sequence[_native.Run]:
         """Simulate once for each seed, on a thread for each processor."""
         self.fit(scenario, options)
-        keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers, wanted.delays)
-        return scenario.run(list(seeds), jobs or usable_processors(), keep, progress)
+        return scenario.run(list(seeds), jobs or usable_processors(), wanted.native, progress)
 
 
 def packets(scenario: _native.Scenario) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from sojourn.data.rows import DELAYS, KEPT, PACKETS, PROBES, SERIES, TRANSFERS
+from sojourn.data.rows import DECISIONS, DELAYS, KEPT, PACKETS, PROBES, SERIES, TRANSFERS
 
 if TYPE_CHECKING:
     from sojourn import _native
@@ -33,6 +33,8 @@ class Wanted:
     """Whether there is a row for each transfer that ended."""
     delays: bool = False
     """Whether records hold the one-way delays and start-up times of every group."""
+    decisions: bool = False
+    """Whether runs hold what every sender decides, to be written as qlog."""
 
     @classmethod
     def of(cls, keep: Sequence[str], bin_s: float) -> "Wanted":
@@ -43,13 +45,18 @@ class Wanted:
     @property
     def keep(self) -> tuple[str, ...]:
         """Names of what is kept."""
-        kept = (self.bin_s is not None, self.probes, self.packets, self.transfers, self.delays)
-        return tuple(name for name, is_kept in zip(KEPT, kept, strict=True) if is_kept)
+        kept = (self.bin_s is not None, self.probes, self.packets, self.transfers, self.delays, self.decisions)
+        return tuple(name for name, is_kept in zip((*KEPT, DECISIONS), kept, strict=True) if is_kept)
+
+    @property
+    def native(self) -> tuple[float | None, bool, bool, bool, bool, bool]:
+        """What the engine is asked to keep."""
+        return (self.bin_s, self.packets, self.probes, self.transfers, self.delays, self.decisions)
 
     @property
     def tables(self) -> "tuple[TableName, ...]":
         """Names of the tables that these runs have."""
-        return tuple(table for name in self.keep for table in KEPT[name])
+        return tuple(table for name in self.keep for table in KEPT.get(name, ()))
 
 
 O_contra = TypeVar("O_contra", contravariant=True)
@@ -67,7 +74,7 @@ class World(Protocol[O_contra]):
     summary: str
     """What it is, in half a sentence."""
     keeps: frozenset[str]
-    """What its runs can keep besides their records: some of KEPT."""
+    """What its runs can keep besides their records: some of KEPT, and decisions."""
     options: type
     """The dataclass of its options."""
     parallel: bool

@@ -272,6 +272,9 @@ impl World {
     #[inline(always)]
     fn send_all(&mut self, index: usize) {
         let now = self.now;
+        if let Some(log) = &mut self.ends {
+            log.look(index, &self.flows[index], now);
+        }
         loop {
             let flow = &mut self.flows[index];
             if flow.host.is_some() && flow.is_held_back(now) {

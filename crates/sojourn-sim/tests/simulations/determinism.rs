@@ -5,8 +5,14 @@ use sojourn_core::Span;
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Monitor, Stopped, Wanted, run_all, simulate};
 
-const ALL: Wanted =
-    Wanted { bin: Some(Span::from_millis(70)), packets: true, probes: true, transfers: true, delays: true };
+const ALL: Wanted = Wanted {
+    bin: Some(Span::from_millis(70)),
+    packets: true,
+    probes: true,
+    transfers: true,
+    decisions: false,
+    delays: true,
+};
 
 fn busy(groups: &[&str]) -> Scenario {
     let bottleneck = "rate = \"5 Mbit/s\"\nloss = 0.005\njitter = { kind = \"normal\", mean = \"3 ms\", sd = \"3 ms\", reorder = true }\n\
@@ -56,8 +62,14 @@ fn probes_change_nothing() {
     let plain = text(&run(&scenario));
     for bin in [None, Some(1), Some(333), Some(100_000)] {
         for packets in [false, true] {
-            let wanted =
-                Wanted { bin: bin.map(Span::from_millis), packets, probes: packets, transfers: packets, delays: true };
+            let wanted = Wanted {
+                bin: bin.map(Span::from_millis),
+                packets,
+                probes: packets,
+                transfers: packets,
+                decisions: false,
+                delays: true,
+            };
             let mut record = outcome(&scenario, &wanted).record;
             for group in record.groups.values_mut() {
                 assert!(group.delay_ms.take().and(group.pdv_ms.take()).and(group.startup_ms.take()).is_some());

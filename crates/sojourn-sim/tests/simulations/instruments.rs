@@ -5,8 +5,14 @@ use sojourn_core::{Span, Time};
 use sojourn_sim::{ClassRecord, Outcome, PacketEvent, QueueMs, Wanted};
 use sojourn_transport::SegmentKind;
 
-const WANTED: Wanted =
-    Wanted { bin: Some(Span::from_millis(10)), packets: true, probes: true, transfers: true, delays: true };
+const WANTED: Wanted = Wanted {
+    bin: Some(Span::from_millis(10)),
+    packets: true,
+    probes: true,
+    transfers: true,
+    decisions: false,
+    delays: true,
+};
 
 fn mixed(queue: &str) -> Outcome {
     let cbr =

@@ -7,6 +7,7 @@ mod cell;
 mod changes;
 mod classes;
 mod common;
+mod decisions;
 mod delays;
 mod determinism;
 mod duplex;

@@ -7,7 +7,14 @@ use sojourn_sim::{Monitor, Outcome, Series, Session, Stopped, Wanted};
 use std::sync::Arc;
 
 fn wanted() -> Wanted {
-    Wanted { bin: Some(Span::from_millis(50)), packets: true, probes: true, transfers: true, delays: true }
+    Wanted {
+        bin: Some(Span::from_millis(50)),
+        packets: true,
+        probes: true,
+        transfers: true,
+        decisions: false,
+        delays: true,
+    }
 }
 
 /// All that a run leaves; series are given apart, since they may come in pieces.

@@ -153,6 +153,7 @@ fn connections_of_a_flow() {
         bin: Some(sojourn_core::Span::from_secs(1)),
         probes: true,
         transfers: true,
+        decisions: true,
         delays: true,
     };
     let outcome = outcome(&scenario, &wanted);

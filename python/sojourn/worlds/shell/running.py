@@ -106,7 +106,6 @@ def run(
 
     Raises InputError where a command cannot be found, WorldError where this machine lets nobody have namespaces.
     """
-    keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers, wanted.delays)
     place = forwarded(ends.udp, ends.command, to_errors=ends.to_errors) if ends.udp else _namespaces(ends)
     with place as inside, _keys_for_the_program(inside):
         inside.begin()
@@ -118,7 +117,7 @@ def run(
                 progress(elapsed_s / scenario.duration_s)
             return not inside.has_ended()
 
-        native, timing = _native.shell(scenario, seed, ends.at_receiver, inside.devices, keep, look)
+        native, timing = _native.shell(scenario, seed, ends.at_receiver, inside.devices, wanted.native, look)
         return ShellRun(native, ends, inside.status, {**json.loads(timing), "dropped": inside.dropped})
 
 

@@ -1,0 +1,282 @@
+"""Logs of senders in the format qlog: read, and compared decision by decision.
+
+Read are qlog files of one connection, contained (JSON) or as a sequence of texts (RFC 7464), of any version of
+draft-ietf-quic-qlog-main-schema whose events have a name: those of Sojourn (`sojourn run --qlog`), quinn, quiche and
+others.
+"""
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from sojourn.reading import input_error, shown
+
+SENT, LOST, WINDOW, STATE, REDUCTION = "sent", "lost", "window", "state", "reduction"
+KINDS = (SENT, LOST, WINDOW, STATE, REDUCTION)
+"""Kinds of decisions: a packet sent, a packet taken for lost, another congestion window, another state, and a window
+that is reduced at once: its part that is left is what different implementations have in common."""
+EXACT = (SENT, LOST, WINDOW, STATE)
+"""What two runs of one implementation share."""
+WITHIN_MS = 1e-3
+TOLERANCE = 0.01
+MOST_BYTES = 1 << 30
+_SEPARATOR = "\x1e"
+_MS_IN = {"ms": 1.0, "us": 1e-3}
+_LEAST_REDUCTION = 0.98
+"""A window that keeps more than this part of itself was not reduced: slow start ended."""
+_REPAIRING = ("recovery", "loss")
+
+
+_SAID: dict[str, str] = {
+    SENT: "a packet of {:.0f} B is sent",
+    LOST: "packet {:.0f} is taken for lost",
+    WINDOW: "the window becomes {:,.0f} B",
+    STATE: "the state becomes {}",
+    REDUCTION: "the window is reduced to {:.3f} of itself",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a sender decided."""
+
+    time_ms: float
+    kind: str
+    """One of KINDS."""
+    value: float | str
+    """Bytes of a packet sent, number of a packet lost, bytes of a window, name of a state, or the part that is left."""
+
+    @property
+    def text(self) -> str:
+        """The same in words."""
+        return _SAID[self.kind].format(self.value)
+
+
+@dataclass(frozen=True)
+class Log:
+    """The decisions of one connection."""
+
+    name: str
+    decisions: tuple[Decision, ...]
+
+    def of(self, kinds: Sequence[str]) -> list[Decision]:
+        """Return the decisions of some kinds."""
+        return [one for one in self.decisions if one.kind in kinds]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first decision in which two logs differ."""
+
+    number: int
+    """Which one, from 1."""
+    ours: Decision | None
+    """Of the first log; None where that has ended."""
+    theirs: Decision | None
+    before: tuple[tuple[Decision, Decision], ...]
+    """The last ones that both have, at most three."""
+    why: str
+    """What differs, in words."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two logs side by side."""
+
+    names: tuple[str, str]
+    kinds: tuple[str, ...]
+    alike: int
+    """Decisions before the first that differs."""
+    difference: Difference | None
+
+    @property
+    def sentence(self) -> str:
+        """What was found."""
+        what = ", ".join(self.kinds)
+        if self.difference is None:
+            return f"No decision differs: {self.alike:,} of both ({what}) are alike."
+        one = self.difference
+        return f"Decision {one.number:,} ({what}) is the first that differs: {one.why}."
+
+    def document(self) -> dict[str, Any]:
+        """Return the same as JSON has it."""
+
+        def said(one: Decision | None) -> dict[str, Any] | None:
+            return None if one is None else {"time_ms": one.time_ms, "kind": one.kind, "value": one.value}
+
+        found = self.difference
+        return {
+            "logs": list(self.names),
+            "kinds": list(self.kinds),
+            "alike": self.alike,
+            "difference": None
+            if found is None
+            else {"number": found.number, "decisions": [said(found.ours), said(found.theirs)], "why": found.why},
+        }
+
+
+def read(path: str | os.PathLike[str]) -> Log:
+    """Read the decisions of a log.
+
+    Raises InputError where the file is no qlog of one connection.
+    """
+    place = Path(path)
+    try:
+        if place.stat().st_size > MOST_BYTES:
+            raise input_error(f"is larger than {MOST_BYTES:,} bytes", file=str(path))
+        text = place.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8"
+        raise input_error(f"cannot be read as qlog: {reason}", file=str(path)) from None
+    head, events = _parts(text, str(path))
+    decisions = tuple(_decisions(events, _unit_ms(head), str(path)))
+    if not decisions:
+        raise input_error(f"holds no decision of a sender; allowed: events of {', '.join(_READERS)}", file=str(path))
+    return Log(place.name, decisions)
+
+
+def compare(
+    ours: Log,
+    theirs: Log,
+    kinds: Sequence[str] = EXACT,
+    within_ms: float | None = WITHIN_MS,
+    tolerance: float = TOLERANCE,
+) -> Compared:
+    """Find the first decision in which two logs differ.
+
+    Parameters
+    ----------
+    kinds
+        The kinds of decisions that count, some of KINDS; each by itself or all in their order.
+    within_ms
+        How far apart in time the same decision may be; None compares no times.
+    tolerance
+        By what part of the larger one two values may differ.
+    """
+    alike: list[tuple[Decision, Decision]] = []
+    for one, other in zip_longest(ours.of(kinds), theirs.of(kinds)):
+        why = _why(one, other, within_ms, tolerance)
+        if why is not None:
+            found = Difference(len(alike) + 1, one, other, tuple(alike[-3:]), why)
+            return Compared((ours.name, theirs.name), tuple(kinds), len(alike), found)
+        alike.append((one, other))
+    return Compared((ours.name, theirs.name), tuple(kinds), len(alike), None)
+
+
+def _why(one: Decision | None, other: Decision | None, within_ms: float | None, tolerance: float) -> str | None:
+    """Say what differs between two decisions, if anything does."""
+    if one is None or other is None:
+        return f"the {'first' if one is None else 'second'} log has ended"
+    if one.kind != other.kind:
+        return f"{one.text} in one, {other.text} in the other"
+    if isinstance(one.value, str) or isinstance(other.value, str):
+        same = one.value == other.value
+    else:
+        same = abs(one.value - other.value) <= tolerance * max(abs(one.value), abs(other.value))
+    if not same:
+        return f"{one.text} in one, {other.text} in the other"
+    apart_ms = abs(one.time_ms - other.time_ms)
+    if within_ms is not None and apart_ms > within_ms:
+        return f"{one.text} comes {apart_ms:.6g} ms apart"
+    return None
+
+
+def _parts(text: str, file: str) -> tuple[dict[str, Any], Iterator[Any]]:
+    """Return what a log says of itself, and its events."""
+    if text.startswith(_SEPARATOR):
+        texts = (one for one in text.split(_SEPARATOR) if one.strip())
+        head = _json(next(texts, ""), file)
+        return _trace(head.get("trace") or {}), (_json(one, file) for one in texts)
+    log = _json(text, file)
+    traces = log.get("traces")
+    if not isinstance(traces, list) or len(traces) != 1 or not isinstance(traces[0], dict):
+        found = f"{len(traces)} traces" if isinstance(traces, list) else "no traces"
+        raise input_error(f"found {found}; allowed: a qlog of one connection", file=file, found=found)
+    return _trace(traces[0]), iter(traces[0].get("events") or [])
+
+
+def _trace(trace: Any) -> dict[str, Any]:
+    return trace if isinstance(trace, dict) else {}
+
+
+def _json(text: str, file: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise input_error(f"is no qlog: found {shown(text[:40])}", file=file)
+    return found
+
+
+def _unit_ms(trace: dict[str, Any]) -> float:
+    """Return how many ms a unit of time is: old versions may say otherwise."""
+    configuration = trace.get("configuration")
+    unit = configuration.get("time_units", "ms") if isinstance(configuration, dict) else "ms"
+    return _MS_IN.get(unit, 1.0)
+
+
+def _decisions(events: Iterator[Any], unit_ms: float, file: str) -> Iterator[Decision]:
+    state = _Sender()
+    for event in events:
+        if not isinstance(event, dict):
+            continue
+        name, data, time = event.get("name"), event.get("data"), event.get("time")
+        if not isinstance(name, str) or not isinstance(data, dict) or not isinstance(time, (int, float)):
+            continue
+        reader = _READERS.get(name.rpartition(":")[2].removeprefix("recovery_"))
+        if reader is None:
+            continue
+        try:
+            found = list(reader(state, data))
+        except (TypeError, ValueError, AttributeError):
+            raise input_error(f"found {shown(data)} in an event {name}", file=file) from None
+        for kind, value in found:
+            yield Decision(time * unit_ms, kind, value)
+
+
+Said = tuple[str, float | str]
+
+
+class _Sender:
+    """What is known of a sender before its next event."""
+
+    def __init__(self) -> None:
+        self.window: float | None = None
+        self.state: str | None = None
+
+    def sent(self, data: dict[str, Any]) -> Iterator[Said]:
+        yield SENT, float((data.get("raw") or {}).get("length", 0))
+
+    def lost(self, data: dict[str, Any]) -> Iterator[Said]:
+        yield LOST, float((data.get("header") or {}).get("packet_number", -1))
+
+    def measured(self, data: dict[str, Any]) -> Iterator[Said]:
+        before = self.window or math.inf
+        window, threshold = data.get("congestion_window"), data.get("ssthresh")
+        # Where the window follows ssthresh in steps (RFC 9937), the steps are no decisions of their own.
+        left = float(threshold if threshold is not None else before if self.state in _REPAIRING else window or before)
+        if left < _LEAST_REDUCTION * before < math.inf:
+            yield REDUCTION, left / before
+        if window is not None and float(window) != before:
+            self.window = float(window)
+            yield WINDOW, self.window
+
+    def moved(self, data: dict[str, Any]) -> Iterator[Said]:
+        new = str(data["new"]) if "new" in data else None
+        if new is not None and new != self.state:
+            self.state = new
+            yield STATE, new
+
+
+_READERS: dict[str, Callable[[_Sender, dict[str, Any]], Iterator[Said]]] = {
+    "packet_sent": _Sender.sent,
+    "packet_lost": _Sender.lost,
+    "metrics_updated": _Sender.measured,
+    "congestion_state_updated": _Sender.moved,
+}
