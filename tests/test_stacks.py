@@ -12,6 +12,7 @@ import pytest
 
 from sojourn import trial
 from sojourn.trial import stack as stacks
+from sojourn.trial import suite as suites
 from sojourn.trial import workflow
 from sojourn.trial.laws import Law
 from sojourn.trial.priority import Priority
@@ -208,10 +209,17 @@ def test_a_stack_that_cannot_be_tried_is_refused(words, said, command, tmp_path,
         ("newreno", "newreno", 0),
         ("cubic", "cubic", 0),
         ("bbr3", "bbr", 0),
+        ("ledbatpp", "ledbatpp", 0),
+        # It does not detect a classic AQM.
+        ("prague", "prague", 1),
         # What one is, another is not.
         ("cubic", "newreno", 1),
         ("newreno", "cubic", 3),
         ("newreno", "bbr", 5),
+        ("newreno", "ledbatpp", 6),
+        ("ledbat", "ledbatpp", 5),
+        ("cubic", "prague", 3),
+        ("dctcp", "prague", 6),
     ],
 )
 def test_a_control_passes_the_suite_of_its_name_alone(control, suite, failed, command):
@@ -219,6 +227,31 @@ def test_a_control_passes_the_suite_of_its_name_alone(control, suite, failed, co
     (document,) = json.loads(tried.out)
     found = [law for law in document["laws"] if not law["holds"]]
     assert (len(found), tried.code) == (failed, 1 if failed else 0), found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("suite", "changed", "broken"),
+    [
+        # The transport of the cases has the preset of the module.
+        ("prague", {"preset": "draft"}, set()),
+        ("prague", {"virtual_rtt": "0 s"}, {"5 and 25 ms", "10 and 40 ms"}),
+        ("prague", {"gain": 1.0}, {"a queue of the order of 1 ms"}),
+        ("ledbatpp", {"target": "100 ms"}, {"at its target", "the first slow start", "GAIN 1/6"}),
+        ("ledbatpp", {"slowdowns": False}, {"slowdowns leave", "a latecomer"}),
+        ("ledbatpp", {"slowdown_interval": 2.0}, {"slowdowns leave", "takes the link again", "GAIN 1/6"}),
+        ("ledbatpp", {"decrease": 0.0}, {"at its target", "gives way"}),
+        ("ledbatpp", {"gain_divisor": 1}, {"the first slow start", "more slowly than NewReno", "GAIN 1/6"}),
+    ],
+)
+def test_a_case_breaks_where_its_rule_is_taken_away(suite, changed, broken):
+    cases = suites.load(suite).cases
+    kept, lost = (
+        {case.name for case in cases if not case.judge(control).holds}
+        for control in (suite, {"kind": suite, **changed})
+    )
+    assert {part for part in broken if any(part in name for name in lost - kept)} == broken
+    assert len(lost - kept) == len(broken), lost
 
 
 SUITE = """
@@ -232,6 +265,34 @@ name = "It is not there"
 path = { rtt = "10 ms" }
 check = [{ measure = "groups.nobody.goodput_mbps", at_least = 0.0 }]
 """
+COMPANY = """
+[[case]]
+name = "In company"
+path = { bottleneck = { rate = "10 Mbit/s", queue = "dualpi2" } }
+group = { flows = 2, start = ["0 s", "1 s"], ecn = "accurate" }
+beside = [{ name = "other", control = "cubic", rtt = "20 ms", ecn = "classic" }]
+check = [
+    { measure = "flows.1.goodput_mbps / groups.other.goodput_mbps", at_least = 0.01 },
+    { measure = "flows.3.goodput_mbps / groups.other.goodput_mbps", at_least = 0.01 },
+    { measure = "groups.a.goodput_mbps / bottleneck.classes.classic.drops", at_least = 0.01 },
+]
+"""
+
+
+def test_a_case_has_company_marks_and_quotients(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(SUITE + COMPANY, encoding="utf-8")
+    case = suites.load(str(file)).cases[-1]
+    judged, other = case.scenario("prague").to_dict()["group"]
+    assert (judged["flows"], judged["start"], judged["rtt"], other["rtt"]) == (2, ["0 s", "1 s"], "40 ms", "20 ms")
+    said = [[group["transport"][key] for key in ("ecn", "ecn_feedback", "tail_probe")] for group in (judged, other)]
+    assert said == [[True, "accurate", True], [True, "classic", True]]
+    # A stack decides itself what it says of marks.
+    connections, back, _ = case.scenario(trial.Stack("any")).to_dict()["group"]
+    assert (connections["start"], back["flows"], connections["transport"]["ecn"]) == (["0 s", "1 s"], 2, False)
+    # There are three flows, and no packet was dropped.
+    found = [text.split(",")[0].split()[-1] for text in case.judge("prague").found.split("; ")]
+    assert (float(found[0]) > 0, found[1:]) == (True, ["none", "none"])
 
 
 def test_a_suite_of_ones_own_is_judged(command, tmp_path):
@@ -257,6 +318,11 @@ def test_a_suite_of_ones_own_is_judged(command, tmp_path):
         ("at_least = 1.0", 'at_least = "1"', "at_least: it is not a number"),
         ("check = [{", "check = [3, {", "it is no table"),
         ('rtt = "10 ms"', "group = []", "the group is the control"),
+        ('name = "It sends"', 'name = "It sends"\ngroup = { control = "bbr" }', "case.1.group: no such key"),
+        ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = true }', "case.1.group.ecn: it is not text"),
+        ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = "much" }', "case 'It sends'"),
+        ('name = "It sends"', 'name = "It sends"\nbeside = [{ name = "a" }]', "a and back are the judged ones"),
+        ('name = "It sends"', 'name = "It sends"\nbeside = [3]', "case.1.beside: a group needs a name"),
     ],
 )
 def test_what_is_wrong_with_a_suite_is_said_before_anything_runs(old, new, said, command, tmp_path):

@@ -156,7 +156,9 @@ def _filled(template: str, words: dict[str, str]) -> str:
     "`PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]` and prints the record.",
 )
 @click.option(
-    "--suite", metavar="NAME|FILE", help="Go through the cases of a suite instead: bbr, cubic or newreno, or a file."
+    "--suite",
+    metavar="NAME|FILE",
+    help="Go through the cases of a suite instead: bbr, cubic, ledbatpp, newreno or prague, or a file.",
 )
 @click.option("--queue", "queues", metavar="NAME,...", help="Judge low priority under these only.  [default: all six]")
 @click.option(

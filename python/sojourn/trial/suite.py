@@ -1,7 +1,8 @@
 """Suites: cases that a conforming control must pass, as data (`suites/*.toml`), each judged from a run's record.
 
-A file has a title, a source, the tables of a path that all cases share, and cases: what differs of it, and checks. A
-check names a number of the record by its keys, and bounds it; a number over several seeds is their mean.
+A file has a title, a source, the tables of a path that all cases share, and cases: what differs of it, how many flows
+of the judged control there are and when they start, groups of other controls beside them, and checks. A check names a
+number of the record by its keys, or the quotient of two, and bounds it; a number over several seeds is their mean.
 """
 
 import math
@@ -21,7 +22,8 @@ from sojourn.trial.stack import Stack, StackError, groups, side_by_side
 SUITES = tuple(sorted(Path(file.name).stem for file in resources.files("sojourn").joinpath("suites").iterdir()))
 """The suites that Sojourn brings."""
 _KEYS = {"title", "source", "path", "case"}
-_CASE_KEYS = {"name", "path", "check"}
+_CASE_KEYS = {"name", "path", "group", "beside", "check"}
+_GROUP_KEYS = {"flows", "start", "ecn"}
 _CHECK_KEYS = {"measure", "at_least", "at_most"}
 _KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "title": (str, "text"),
@@ -33,7 +35,16 @@ _KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "path": (dict, "a table"),
     "case": (list, "tables [[case]]"),
     "check": (list, "a list of tables"),
+    "group": (dict, "a table"),
+    "beside": (list, "a list of tables"),
+    "flows": (int, "a whole number"),
+    "start": ((str, list, dict), "a time, a list of times, or a table"),
+    "ecn": (str, "text"),
 }
+_JUDGED = tuple(groups())
+"""What the groups of the judged control or stack are called: the first has the data."""
+_OVER = " / "
+"""Between the two measures of a quotient."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,8 @@ class Check:
     """A number of the record, and its bounds."""
 
     measure: str
-    """Keys of the record with dots between, as "bottleneck.queue_ms.mean"."""
+    """Keys of the record with dots between, as "bottleneck.queue_ms.mean" or "flows.0.goodput_mbps"; or two of these
+    with " / " between."""
     at_least: float = float("-inf")
     at_most: float = float("inf")
 
@@ -60,17 +72,24 @@ class Case:
 
     name: str
     path: Mapping[str, Any]
+    group: Mapping[str, Any]
+    """Of the judged flows: how many, when they start, and `ecn`, which a stack decides itself."""
+    beside: tuple[Mapping[str, Any], ...]
+    """Groups of built-in controls, as in a scenario, but with `ecn` as above."""
     checks: tuple[Check, ...]
 
     def scenario(self, subject: str | Stack) -> Scenario:
-        """Return the path with one flow of a control, or one connection of a stack.
-
-        A flow has the transport `linux`: cases speak of detection by time and of losses that were none.
-        """
+        """Return the path with the flows of a control, or the connections of a stack, and with those beside them."""
         tables = {**self.path}
         rtt = tables.pop("rtt", "40 ms")
-        flows = groups() if isinstance(subject, Stack) else {"a": {"control": subject, "transport": "linux"}}
-        return scenario({**tables, "group": [{"name": name, "rtt": rtt, **table} for name, table in flows.items()]})
+        if isinstance(subject, Stack):
+            made = groups(self.group.get("flows", 1))
+            made[_JUDGED[0]].update({key: value for key, value in self.group.items() if key != "ecn"})
+            flows = [{"name": name, **table} for name, table in made.items()]
+        else:
+            flows = [_built_in({"name": _JUDGED[0], "control": subject, **self.group})]
+        flows += map(_built_in, self.beside)
+        return scenario({**tables, "group": [{"rtt": rtt, **table} for table in flows]})
 
     def judge(self, subject: str | Stack) -> Law:
         """Run it and check."""
@@ -124,6 +143,17 @@ def _read(file: Path) -> Suite:
     return suite
 
 
+def _built_in(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a group with what its `ecn` means: the feedback that its receiver gives.
+
+    A flow has the transport `linux`: cases speak of detection by time and of losses that were none.
+    """
+    made: dict[str, Any] = {"transport": "linux", **table}
+    if (feedback := made.pop("ecn", None)) is not None:
+        made["transport"] = {"preset": "linux", "ecn": True, "ecn_feedback": feedback}
+    return made
+
+
 def _case(table: Mapping[str, Any], shared: Mapping[str, Any], file: str, number: int) -> Case:
     place = f"case.{number}"
     _known(table, _CASE_KEYS, file, place, needed=("name", "check"))
@@ -132,7 +162,14 @@ def _case(table: Mapping[str, Any], shared: Mapping[str, Any], file: str, number
         if not check.keys() & {"at_least", "at_most"}:
             message = f"{place}.check: {check['measure']} has no bound, so it cannot fail"
             raise input_error(message, file=file, key=f"{place}.check", allowed="at_least or at_most")
-    return Case(table["name"], {**shared, **table.get("path", {})}, tuple(Check(**check) for check in table["check"]))
+    group, beside = table.get("group", {}), table.get("beside", [])
+    _known(group, _GROUP_KEYS, file, f"{place}.group")
+    for other in beside:
+        if not isinstance(other, dict) or other.get("name") in (None, *_JUDGED):
+            message = f"{place}.beside: a group needs a name, and {' and '.join(_JUDGED)} are the judged ones"
+            raise input_error(message, file=file, key=f"{place}.beside", found=str(other), allowed="another name")
+    path = {**shared, **table.get("path", {})}
+    return Case(table["name"], path, group, tuple(beside), tuple(Check(**check) for check in table["check"]))
 
 
 def _checked(case: Case, file: str) -> None:
@@ -164,8 +201,18 @@ def _known(table: Any, keys: set[str], file: str, place: str, needed: tuple[str,
 
 
 def _number(record: Mapping[str, Any], measure: str) -> float | None:
-    """Return the number of a record that `measure` names; None where it is not there."""
+    """Return the number of a record that `measure` names, or the quotient of two; None where it is not there."""
+    first, *others = (_value(record, keys) for keys in measure.split(_OVER))
+    for other in others:
+        first = first / other if first is not None and other else None
+    return first
+
+
+def _value(record: Mapping[str, Any], keys: str) -> float | None:
     value: Any = record
-    for key in measure.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
+    for key in keys.split("."):
+        if isinstance(value, list):
+            value = value[int(key)] if key.isdecimal() and int(key) < len(value) else None
+        else:
+            value = value.get(key) if isinstance(value, Mapping) else None
     return float(value) if isinstance(value, int | float) else None
