@@ -254,12 +254,7 @@ def _ellipses(panel: Panel, axes: "Axes") -> None:
         look = panel.look(name, turn) | {"linestyle": "none"}
         for cell in line:
             (up,) = matching(cell.at, there, panel.tables["against"], only=True)
-            runs = list(zip(cell.number.values, up.number.values, strict=True))
-            if not runs:
-                message = (
-                    f"{panel.tables['name']}: the sweep keeps no runs of both metrics; allowed: metrics of its `runs`"
-                )
-                raise input_error(message, key="against")
+            runs = _runs(cell, up, panel)
             axes.plot(*zip(*runs, strict=True), ".", color=look["color"], markersize=1.5, alpha=0.6)
             around = Ellipse.of(runs)
             if around is not None:
