@@ -1,11 +1,12 @@
 """Which flow runs between which addresses, when, and with what."""
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn import _native
+from sojourn import _native, networks
 from sojourn.networks import Route
 from sojourn.registry import origins
 
@@ -137,6 +138,19 @@ def seconds(text: str) -> float:
 
 Routes = Mapping[str, Sequence[Route]]
 """The routes of each group, dealt out to its flows."""
+
+
+def routes_of(scenario: Mapping[str, Any]) -> Routes:
+    """Return the routes of the groups of a resolved scenario, over links as the file calls them."""
+
+    def named(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name.removeprefix("hops_") for name in names)
+
+    found = networks.routes(_native.load_json(json.dumps(scenario)))
+    return {
+        group: [Route(named(there), named(back), *named([main] if main else [])) for there, back, main, _ in own]
+        for group, own in found.items()
+    }
 
 
 def paths(scenario: Mapping[str, Any], routes: Routes) -> dict[str, list[Path]]:
