@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _native, networks, plugins
+from sojourn.resolved import amount
 from sojourn.spelling import spelled_overrides
 from sojourn.worlds.linux.plan import access, express
 from sojourn.worlds.linux.plan.changes import State, Step, step
@@ -308,5 +309,4 @@ def carried(group: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _packet_bytes(transport: Mapping[str, Any]) -> int:
-    sizes = (_native.quantity(transport[key]) for key in ("payload", "header"))
-    return round(sum(size[0] for size in sizes if size))
+    return round(sum(amount(transport[key], "B") for key in ("payload", "header")))

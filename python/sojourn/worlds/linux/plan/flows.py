@@ -9,6 +9,7 @@ from typing import Any
 from sojourn import _native, networks
 from sojourn.networks import Route
 from sojourn.registry import origins
+from sojourn.resolved import amount
 
 FIRST_PORT = 5000
 _HOSTS_PER_BYTE = 256
@@ -130,10 +131,7 @@ def code_point(name: str | int) -> int:
 
 def seconds(text: str) -> float:
     """Return a resolved scenario's length of time in seconds."""
-    found = _native.quantity(text)
-    if found is None or found[1] != "s":
-        raise TypeError(f"a resolved scenario holds {text!r} where a length of time belongs")
-    return found[0]
+    return amount(text, "s")
 
 
 Routes = Mapping[str, Sequence[Route]]
