@@ -325,9 +325,8 @@ def test_try_names_the_law_that_is_broken():
 
 
 def test_between_sockets_it_needs_a_sender_of_its_own_and_the_receiver_none(folder):
-    from sojourn.worlds.linux.plan import row
     from sojourn.worlds.linux.plan.check import carried, group_refusals
-    from sojourn.worlds.linux.plan.flows import flows
+    from sojourn.worlds.linux.plan.flows import flows, routes_of
 
     plugins.load("on_off.py")
     base = (folder / "mine.toml").read_text()
@@ -338,7 +337,7 @@ def test_between_sockets_it_needs_a_sender_of_its_own_and_the_receiver_none(fold
     (refusal,) = [one for one in group_refusals(over_tcp["group"][0]) if "traffic" in one.key]
     assert "a plug-in needs a control that Sojourn's own sender runs over UDP" in str(refusal)
     assert not list(group_refusals(over_udp["group"][0]))
-    (flow,) = flows(over_udp, 1, {"a": carried(over_udp["group"][0])}, row.routes(over_udp))
+    (flow,) = flows(over_udp, 1, {"a": carried(over_udp["group"][0])}, routes_of(over_udp))
     near, far = flow.ends(1)
     assert near["traffic"]["kind"] == "py-on-off"
     assert [Path(file).name for file in near["plugins"]] == ["on_off.py"]

@@ -29,8 +29,7 @@ def network(**tables: Any) -> sojourn.Scenario:
 
 
 def planned(scenario: sojourn.Scenario, shaper: shaping.Shaper = "htb") -> plan.Job:
-    resolved = scenario.to_dict()
-    return plan.job(resolved, 1, shaping.How(shaper), routes=plan.routes_of(scenario._native, resolved))
+    return plan.job(scenario.to_dict(), 1, shaping.How(shaper))
 
 
 ONE_WAY = network(

@@ -18,7 +18,6 @@ from sojourn.worlds.linux.pool import run_all
 
 RECORDINGS = Path(__file__).resolve().parent / "recordings.zip"
 _TIMEOUT_S = 900
-_ACK_FIELDS = ("time_ns", "number", "echo", "blocks")
 
 Ack = tuple[int, int, int, tuple[tuple[int, ...], ...]]
 """Time (ns), next number expected, what else it says (1: a mark is echoed; 2: it goes with data), SACK blocks."""

@@ -17,7 +17,7 @@ from sojourn.pages import PAGE, Page, of_comparison, write
 from sojourn.reading import input_error
 from sojourn.report import Grid, grid_html
 from sojourn.store import check_directory, dump_json, whole_directory
-from sojourn.worlds.world import Progress
+from sojourn.worlds.world import Progress, part_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -153,12 +153,7 @@ def compare(
     jobs = [(name, variant, {**common, "runs": runs}) for name, variant in variants.items()]
     jobs += [(shown, variants[name], on_kernel) for shown, name in kernels.items()]
     results = {
-        name: variant.run(progress=_part(progress, place, len(jobs)), **settings)
+        name: variant.run(progress=part_of(progress, place, len(jobs)), **settings)
         for place, (name, variant, settings) in enumerate(jobs)
     }
     return Comparison(results, sought, kernels)
-
-
-def _part(progress: Progress | None, place: int, parts: int) -> Progress | None:
-    """Return what one of several parts tells its done fraction to."""
-    return None if progress is None else lambda done: progress((place + done) / parts)

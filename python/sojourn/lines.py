@@ -16,7 +16,7 @@ from sojourn.purposes import Column, Purpose
 from sojourn.reading import input_error, unknown_name
 from sojourn.registry import Line, catalogue
 from sojourn.report import NO_VALUE, Grid
-from sojourn.worlds.world import Progress
+from sojourn.worlds.world import Progress, part_of
 
 HOME, ALL = "home", "all"
 SAMPLED = 30
@@ -263,8 +263,7 @@ def on_lines(
     names = [line["name"] for line in lines]
     values: Values = {}
     for place, (name, variant) in enumerate(variants.items()):
-        part = None if progress is None else lambda done, place=place: progress((place + done) / len(variants))
-        found = sweep(variant, {LINE: names}, seeds=runs, jobs=jobs, progress=part)
+        found = sweep(variant, {LINE: names}, seeds=runs, jobs=jobs, progress=part_of(progress, place, len(variants)))
         values[name] = _means(found, names, columns)
     return OnLines(tuple(lines), values, columns, sought, groups, runs)
 

@@ -198,17 +198,6 @@ def scenario_html(scenario: Mapping[str, Any]) -> str:
     return f"<div><p>{_escaped(heading)}</p>{_html_table(grid)}</div>"
 
 
-def difference_text(statistic: Statistic | None, difference: Statistic | None) -> str:
-    """Write a mean, or a difference with its sign and half of its interval."""
-    shown = statistic or difference
-    if shown is None or shown["mean"] is None:
-        return NO_VALUE
-    text = f"{shown['mean']:{'.4g' if difference is None else '+.4g'}}"
-    if difference is None or difference["ci95"] is None:
-        return text
-    return f"{text} ± {(difference['ci95'][1] - difference['ci95'][0]) / 2:.3g}"
-
-
 def grid_html(grid: Grid) -> str:
     """Return a table as HTML."""
     return _html_table(grid)

@@ -1,4 +1,4 @@
-"""What a scenario became: the presets whose values its algorithms have, whoever chose them; its groups' titles.
+"""What a scenario became: quantities, the presets whose values its algorithms have, its groups' titles.
 
 A control without a preset takes the transport's, so that `nice` under the transport `linux` is another algorithm than
 `nice` alone. This says so, from the resolved values themselves.
@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sojourn import _native
 from sojourn.registry import Entry, catalogue
 
 
@@ -18,6 +19,18 @@ def resolved_presets(scenario: Mapping[str, Any]) -> dict[str, str]:
     {}
     """
     return {key: name for key, table, entry in _algorithms(scenario) if (name := _preset(table, entry)) is not None}
+
+
+def amount(text: str, unit: str) -> float:
+    """Return a quantity of a resolved scenario, in `s`, `bit/s` or `B`.
+
+    >>> amount("4 Mbit/s", "bit/s"), amount("20 ms", "s")
+    (4000000.0, 0.02)
+    """
+    found = _native.quantity(text)
+    if found is None or found[1] != unit:
+        raise TypeError(f"a resolved scenario holds {text!r} where a quantity in {unit} belongs")
+    return found[0]
 
 
 def titles(scenario: Mapping[str, Any]) -> dict[str, str]:

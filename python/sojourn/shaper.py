@@ -15,6 +15,7 @@ from sojourn.pages.model import Page, Table
 from sojourn.pages.pictures import picture
 from sojourn.reading import input_error
 from sojourn.report import Grid, Shown
+from sojourn.resolved import amount
 from sojourn.spelling import spelled
 from sojourn.worlds.world import Progress
 
@@ -277,7 +278,7 @@ def shaper_rates(
     shaped = variants[named(kept[0])].to_dict()
     variants[NONE] = _with_own_queues(variants[NONE], shaped)
     found = compare(variants, runs=runs, purpose="calls", jobs=jobs, progress=progress)
-    rates = (_mbps(shaped[link]["rate"]) / kept[0] for link in ("bottleneck", "reverse"))
+    rates = (amount(shaped[link]["rate"], "bit/s") / 1e6 / kept[0] for link in ("bottleneck", "reverse"))
     return Rates(kept, found, (next(rates), next(rates)))
 
 
@@ -290,9 +291,3 @@ def _with_own_queues(alone: Scenario, shaped: Mapping[str, Any]) -> Scenario:
         if hop["name"] in _OWN and resolved[link]["queue"] != hop["queue"]:
             changed[f"{link}.queue"] = hop["queue"]
     return alone.with_(changed) if changed else alone
-
-
-def _mbps(rate: str) -> float:
-    from sojourn import _native
-
-    return (_native.quantity(rate) or (0.0, ""))[0] / 1e6

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sojourn import InputError, _native, networks, purposes
+from sojourn import InputError, networks, purposes
 from sojourn.api import Scenario
 from sojourn.data.statistics import wilson
 from sojourn.export import ISP, LINKS, MODEM, queues
@@ -19,6 +19,7 @@ from sojourn.imported.twins import Changes, measure, twins
 from sojourn.purposes import PURPOSES, Column
 from sojourn.reading import input_error
 from sojourn.report import NO_VALUE, Grid
+from sojourn.resolved import amount
 from sojourn.worlds.world import Progress
 
 if TYPE_CHECKING:
@@ -435,7 +436,7 @@ def _rates(scenario: Scenario) -> Iterator[tuple[str, float]]:
     for link in LINKS:
         table = tables.get(link, {})
         if "rate" in table and "queue" in table:
-            yield link, (_native.quantity(table["rate"]) or (0.0, ""))[0] / 1e6
+            yield link, amount(table["rate"], "bit/s") / 1e6
         elif "trace" in table and link == "bottleneck":
             native = scenario.source.resolve()
             yield link, native.capacity_mbps(native.duration_s)[0]

@@ -14,7 +14,7 @@ from sojourn.cli.examples import json_option, output
 from sojourn.cli.lookup import LINE_HELP, metric_rows, on_line
 from sojourn.cli.pictures import look_options, save_picture
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line, split
+from sojourn.cli.targets import check_picture, command_line, page_option, split, write_page
 from sojourn.cli.worlds import WorldCommand
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error, unknown_name
@@ -77,7 +77,7 @@ _FORMS = ("table", "markdown", "csv", "json")
 @click.option(
     "--kernel-runs", type=click.IntRange(min=1), default=3, show_default=True, metavar="N", help="Runs on the kernel."
 )
-@output("--page", "page", type=click.Path(), metavar="FILE", help=PAGE_HELP)
+@page_option
 @output("--plot", type=click.Path(), metavar="FILE", help="Draw the first metrics as PNG, PDF or SVG.")
 @look_options
 @output("--out", type=click.Path(), metavar="DIR", help="Write page, figure and all numbers to DIR.")
@@ -100,7 +100,7 @@ def compare(  # noqa: PLR0913 (one for each option)
     root: str | None,
     kernel: bool,
     kernel_runs: int,
-    page: str | None,
+    page: Path | None,
     plot: str | None,
     out: str | None,
     force: bool,
@@ -120,7 +120,7 @@ def compare(  # noqa: PLR0913 (one for each option)
     elsewhere = {"--kernel": kernel, "--page": page, "--plot": plot, "--out": out}
     if grade:
         _check_beside("--grade", elsewhere)
-    _check_targets(page, plot, out, force=force)
+    _check_targets(plot, out, force=force)
     choose(world, options)
     changes = [*on_line(line), *overrides]
     if world == SHELL:
@@ -183,13 +183,8 @@ def _compare_on_lines(
     elif form == "csv":
         rows = found.rows()
         render.print_csv(list(rows[0]), [list(row.values()) for row in rows])
-    elif form == "markdown":
-        render.print_markdown(found.grid())
-        click.echo(f"\n{found.answer}\n\n{' '.join(found.notes())}")
     else:
-        click.echo(f"{found.answer}\n")
-        render.print_grid(found.grid())
-        click.echo("\n" + "\n".join(found.notes()))
+        render.print_finding(found.answer, found.grid(), found.notes(), markdown=form == "markdown")
 
 
 def _print(found: "Comparison", metrics: list[str] | None, form: str, *, graded: bool) -> None:
@@ -213,18 +208,12 @@ def _print(found: "Comparison", metrics: list[str] | None, form: str, *, graded:
 
     table = tabulated(found, metrics)
     shown = [column.shown.metric for column in (found.columns if metrics is None else table.columns)]
-    notes = table.notes(found)
     if form == "json":
         render.print_json(found.rows(shown))
     elif form == "csv":
         click.echo(found.csv(shown), nl=False)
-    elif form == "markdown":
-        render.print_markdown(table.grid)
-        click.echo(f"\n{found.answer}\n\n{' '.join(notes)}")
     else:
-        click.echo(f"{found.answer}\n")
-        render.print_grid(table.grid)
-        click.echo("\n" + "\n".join(notes))
+        render.print_finding(found.answer, table.grid, table.notes(found), markdown=form == "markdown")
 
 
 def _check_metrics(names: list[str], groups: list[str]) -> None:
@@ -240,10 +229,8 @@ def _check_metrics(names: list[str], groups: list[str]) -> None:
             raise unknown_name(f"{metric} of a group that is not there:", group, groups)
 
 
-def _check_targets(page: str | None, plot: str | None, out: str | None, *, force: bool) -> None:
+def _check_targets(plot: str | None, out: str | None, *, force: bool) -> None:
     """Refuse what cannot be written before any time is spent."""
-    if page is not None:
-        check_file("--page", Path(page))
     if plot is not None:
         check_picture("--plot", Path(plot))
     if out is not None:
@@ -253,11 +240,8 @@ def _check_targets(page: str | None, plot: str | None, out: str | None, *, force
         check_directory(out, force=force, marks=MARKS)
 
 
-def _write(found: "Comparison", page: str | None, plot: str | None, out: str | None, *, force: bool) -> None:
-    if page is not None:
-        from sojourn.pages import write
-
-        write(found.page(command_line()), Path(page))
+def _write(found: "Comparison", page: Path | None, plot: str | None, out: str | None, *, force: bool) -> None:
+    write_page(found.page, page)
     if plot is not None:
         save_picture(found.plot, Path(plot))
     if out is not None:

@@ -1,6 +1,5 @@
 """The command `completion`, and what completes names."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -30,9 +29,6 @@ def completion(shell: str) -> None:
     if made is None:
         raise click.UsageError(f"no completion for {shell}")
     click.echo(made(click.get_current_context().find_root().command, {}, "sojourn", "_SOJOURN_COMPLETE").source())
-
-
-Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
 def scenarios(context: click.Context, parameter: click.Parameter, begun: str) -> "list[CompletionItem]":

@@ -8,8 +8,8 @@ import click
 
 from sojourn import _native
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option, output
-from sojourn.cli.targets import PAGE_HELP, check_file, command_line
+from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
+from sojourn.cli.targets import page_option, write_page
 from sojourn.cli.worlds import WorldCommand
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from sojourn.detect.answer import Answer
+    from sojourn.detect.model import Judgement
     from sojourn.detect.passive import Passive
     from sojourn.detect.probe import Probed, Send
     from sojourn.detect.remedies import Remedy
 
+_MAX_NAMES = 4
 _PATH, _HOST, _CAPTURE = "path", "host", "capture"
 _ADDRESS = re.compile(r"localhost(:\d+)?|[\w-]+(\.[\w-]+)+(:\d+)?", re.ASCII)
 
@@ -81,7 +83,7 @@ def detect() -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the runs.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
-@output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
+@page_option
 @json_option
 def path(  # noqa: PLR0913 (one for each option)
     source: str,
@@ -101,6 +103,7 @@ def path(  # noqa: PLR0913 (one for each option)
 
     The groups of the scenario are other traffic. Nothing that happens at the bottleneck itself is looked at.
     """
+    from sojourn.detect.page import page as page_of
     from sojourn.detect.plan import CLASSES, QUESTIONS
     from sojourn.detect.plan import Path as ProbedPath
     from sojourn.detect.probe import estimate, over
@@ -111,8 +114,6 @@ def path(  # noqa: PLR0913 (one for each option)
             "a path between two hosts has no scenario; to probe it: sojourn detect ADDRESS, where `sojourn agent` runs"
         )
         raise input_error(text, key="--world", found=world)
-    if page is not None:
-        check_file("--page", page)
     chosen = choose(world, options, Wanted(None, packets=True).keep)
     native = read(source, list(overrides), root)
     (mbps,) = native.capacity_mbps(native.duration_s)
@@ -125,11 +126,7 @@ def path(  # noqa: PLR0913 (one for each option)
     probed = ProbedPath.of(Record.parse(native.to_json()))
     send = over(probed, seed, world=chosen.world.name, **given)
     found, seen = _probed(send, model, budget, asks=asks, rtt_ms=lambda: probed.rtt_ms)
-    if page is not None:
-        from sojourn.detect.page import page as page_of
-        from sojourn.pages import write
-
-        write(page_of(found, seen, native.to_toml(None), command_line()), page)
+    write_page(lambda command: page_of(found, seen, native.to_toml(None), command), page)
     if as_json:
         render.print_json(found.document())
     else:
@@ -171,7 +168,7 @@ def path(  # noqa: PLR0913 (one for each option)
     help="Most that is sent; more takes the same option of the agent.",
 )
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
-@output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
+@page_option
 @json_option
 def host(  # noqa: PLR0913 (one for each option)
     peer: str,
@@ -190,12 +187,11 @@ def host(  # noqa: PLR0913 (one for each option)
     It fills the path for up to half a minute: ask whoever shares it. No third host is ever sent anything.
     """
     from sojourn.detect.hosts import Between
+    from sojourn.detect.page import page as page_of
     from sojourn.detect.plan import QUESTIONS
     from sojourn.detect.probe import estimate
     from sojourn.detect.remedies import remedy
 
-    if page is not None:
-        check_file("--page", page)
     asks = QUESTIONS if classes else ()
     most_bps = _quantity("--max-rate", max_rate, "bit/s", "a rate", "20 Mbit/s")
     click.echo(_estimate(estimate(most_bps, asks), most_bps / 1e6), err=True)
@@ -204,11 +200,7 @@ def host(  # noqa: PLR0913 (one for each option)
     path = Between(peer, secret_file, direction)
     found, seen = _probed(path.send, model, budget, asks=asks, rtt_ms=lambda: path.base_ms, most_bps=most_bps)
     advised = remedy(found, path.base_ms)
-    if page is not None:
-        from sojourn.detect.page import page as page_of
-        from sojourn.pages import write
-
-        write(page_of(found, seen, command=command_line(), remedy=advised), page)
+    write_page(lambda command: page_of(found, seen, command=command, remedy=advised), page)
     if as_json:
         said = {"base_ms": path.base_ms, "remedy": None if advised is None else advised.document()}
         render.print_json({**found.document(), **said})
@@ -230,7 +222,7 @@ def host(  # noqa: PLR0913 (one for each option)
 )
 @click.argument("file", type=click.Path(path_type=Path), metavar="CAPTURE|RESULT")
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
-@output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
+@page_option
 @json_option
 def capture(file: Path, model: Path | None, page: Path | None, as_json: bool) -> None:
     """Tell what a download shows of the queue that it crossed, and what to do; nothing is sent.
@@ -238,21 +230,16 @@ def capture(file: Path, model: Path | None, page: Path | None, as_json: bool) ->
     Reads a pcap or pcapng file, or a result with packets. The largest stream is looked at, and others beside it.
     """
     from sojourn.detect.captured import read_streams
+    from sojourn.detect.download_page import download_page
     from sojourn.detect.passive import passive
     from sojourn.detect.remedies import remedy_for_download
     from sojourn.detect.stored import load_model
 
-    if page is not None:
-        check_file("--page", page)
     known = load_model(model)
     streams, notes = read_streams(file)
     found = passive(streams, known, notes)
     advised = remedy_for_download(found)
-    if page is not None:
-        from sojourn.detect.download_page import download_page
-        from sojourn.pages import write
-
-        write(download_page(found, streams, command_line(), advised), page)
+    write_page(lambda command: download_page(found, streams, command, advised), page)
     if as_json:
         render.print_json({**found.document(), "remedy": None if advised is None else advised.document()})
         return
@@ -290,10 +277,8 @@ def _passive_text(found: "Passive") -> str:
     if "parameters" in because:
         lines.append(f"  {'parameters':<26} {because['parameters']}")
     if found.judgement is not None:
-        likely = sorted(found.judgement.names.items(), key=lambda item: -item[1])[:4]
         lines += ["", "Probabilities", f"  {'a queue with AQM':<26} {found.has_aqm:.1%}"]
-        lines += [f"  {name:<26} {share:.1%}" for name, share in likely]
-        lines += [f"  {'with ' + words:<26} {' or '.join(names)}" for words, names in found.judgement.sets.items()]
+        lines += _probabilities(found.judgement, 26)
     for title, sentences in (("Evidence", found.evidence), ("The capture", found.notes)):
         if sentences:
             lines += ["", title, *(f"  {sentence}" for sentence in sentences)]
@@ -421,9 +406,14 @@ def _text(found: "Answer") -> str:
     ]
     lines.append(f"  {'sent':<40} {found.sent_bytes / 1e6:.3g} MB in {found.active_s:.0f} s")
     if found.judgement is not None:
-        likely = sorted(found.judgement.names.items(), key=lambda item: -item[1])[:4]
-        lines += ["", "Probabilities", *(f"  {name:<40} {share:.1%}" for name, share in likely)]
-        lines += [f"  {'with ' + words:<40} {' or '.join(names)}" for words, names in found.judgement.sets.items()]
+        lines += ["", "Probabilities", *_probabilities(found.judgement, 40)]
     if found.evidence:
         lines += ["", "Evidence", *(f"  {sentence}" for sentence in found.evidence)]
     return "\n".join(lines)
+
+
+def _probabilities(judged: "Judgement", width: int) -> list[str]:
+    """Return lines with the likeliest names, and with the sets of names that cannot be told apart."""
+    likely = sorted(judged.names.items(), key=lambda item: -item[1])[:_MAX_NAMES]
+    sets = [(f"with {words}", " or ".join(names)) for words, names in judged.sets.items()]
+    return [f"  {what:<{width}} {said}" for what, said in (*((name, f"{part:.1%}") for name, part in likely), *sets)]

@@ -7,7 +7,7 @@ import click
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.sweep import run_plan, sweep_options
+from sojourn.cli.sweep import How, run_plan, sweep_options
 from sojourn.study.fit import MODEL_PERCENT
 
 if TYPE_CHECKING:
@@ -37,19 +37,7 @@ _MAX_ROWS = 10
 @plugin_options
 @sweep_options
 @json_option
-def fit(  # noqa: PLR0913 (one for each option)
-    file: str,
-    numbers: str,
-    model: float,
-    out: str,
-    jobs: int | None,
-    cluster: str | None,
-    root: str | None,
-    *,
-    keep_old: bool,
-    as_json: bool,
-    yes: bool,
-) -> None:
+def fit(file: str, numbers: str, model: float, how: How, *, as_json: bool) -> None:
     """Find the settings that explain printed numbers.
 
     FILE is a sweep file. NUMBERS is a table (CSV) of printed numbers with the columns quantity, value and error, and a
@@ -59,9 +47,9 @@ def fit(  # noqa: PLR0913 (one for each option)
     from sojourn.study.fit import numbers_for, of_dataset
     from sojourn.sweeps import Plan
 
-    plan = Plan.load(file, root=root)
+    plan = Plan.load(file, root=how.root)
     read = numbers_for(plan, numbers)
-    dataset = run_plan(plan, file, out, jobs, cluster, keep_old=keep_old, yes=yes)
+    dataset = run_plan(plan, file, how)
     found = of_dataset(plan, dataset, read, model)
     if as_json:
         render.print_json(document(found))
@@ -92,14 +80,12 @@ def document(found: "Fit") -> dict[str, Any]:
 
 def show(found: "Fit") -> None:
     """Print a fit: the best settings, what the numbers determine, and each number under the best setting."""
-    from tabulate import tabulate
-
     axes = list(found.best.at)
     rows = [
         [*one.at.values(), f"{100 * one.weight:.1f} %", f"{one.misfit:.2f}", len(found.missed(one)) or ""]
         for one in found.settings[:_MAX_ROWS]
     ]
-    click.echo(tabulate(rows, [*axes, "weight", "misfit", "not explained"], disable_numparse=True))
+    render.print_table(rows, [*axes, "weight", "misfit", "not explained"])
     if len(found.settings) > _MAX_ROWS:
         click.echo(f"{len(found.settings) - _MAX_ROWS} further settings are in --json.")
     parts = [
@@ -109,7 +95,7 @@ def show(found: "Fit") -> None:
     ]
     if parts:
         click.echo()
-        click.echo(tabulate(parts, ["axis", "weight of its values"], disable_numparse=True))
+        render.print_table(parts, ["axis", "weight of its values"])
     click.echo()
     compared = [
         [
@@ -121,7 +107,7 @@ def show(found: "Fit") -> None:
         ]
         for printed, number, z in zip(found.printed, found.best.numbers, found.best.z, strict=True)
     ]
-    click.echo(tabulate(compared, ["number", "printed", "best setting", "off by", "explained"], disable_numparse=True))
+    render.print_table(compared, ["number", "printed", "best setting", "off by", "explained"])
     click.echo()
     for sentence in found.sentences():
         click.echo(sentence)

@@ -1,7 +1,8 @@
 """The commands `import` and `whatif`."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +12,7 @@ from sojourn.cli.completion import scenarios
 from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.lookup import LINE_HELP, on_line
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import PAGE_HELP, check_file, command_line
+from sojourn.cli.targets import check_file, page_option, write_page
 from sojourn.imported.line import TWINS
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error, toml_value
@@ -19,6 +20,12 @@ from sojourn.reading import ROOT_HELP, input_error, toml_value
 if TYPE_CHECKING:
     from sojourn.imported import Imported
     from sojourn.imported.twins import Beside
+
+
+def twins_option(text: str) -> Callable[[Any], Any]:
+    """Return the option of a command that runs many lines where something of one is not known."""
+    count = click.IntRange(min=1, max=10_000)
+    return click.option("--twins", "count", type=count, default=TWINS, show_default=True, metavar="N", help=text)
 
 
 @click.command(
@@ -81,12 +88,11 @@ def _check_new(path: Path, *, force: bool) -> None:
 
 
 def _show(found: "Imported", compared: "Beside | None") -> None:
-    from tabulate import tabulate
-
     for remark in found.remarks:
         click.echo(remark)
     rows = [[one.key, toml_value(one.value, str), one.source] for one in found.values if one.source]
-    click.echo("\n" + tabulate(rows, ["key", "value", "from"], disable_numparse=True))
+    click.echo()
+    render.print_table(rows, ["key", "value", "from"])
     if compared is not None:
         click.echo("\nThe twins of this line, with the traffic that was measured\n")
         render.print_grid(compared.grid())
@@ -107,20 +113,12 @@ def _show(found: "Imported", compared: "Beside | None") -> None:
 @plugin_options
 @click.option("--line", metavar="NAME", help=LINE_HELP)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
-@click.option(
-    "--twins",
-    "count",
-    type=click.IntRange(min=1, max=10_000),
-    default=TWINS,
-    show_default=True,
-    metavar="N",
-    help="How many lines are drawn from what is not known.",
-)
+@twins_option("How many lines are drawn from what is not known.")
 @click.option("--runs", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Runs of each.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
 @click.option("--device", default="DEV", metavar="NAME", help="The router's device that leads to the line.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
-@output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
+@page_option
 @json_option
 def whatif(  # noqa: PLR0913 (one for each option)
     source: str,
@@ -143,22 +141,15 @@ def whatif(  # noqa: PLR0913 (one for each option)
     from sojourn.export import device_name
     from sojourn.whatif import what_if
 
-    if page is not None:
-        check_file("--page", page)
     name = device_name(device)
     scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
     with progress(scenario.name) as update:
         found = what_if(scenario, count=count, runs=runs, jobs=jobs, progress=update)
-    if page is not None:
-        from sojourn.pages import write
-
-        write(found.page(command_line()), page)
+    write_page(found.page, page)
     if as_json:
         render.print_json({**found.document(), "commands": found.commands(name)})
         return
-    click.echo(f"{found.answer}\n")
-    render.print_grid(found.grid())
-    click.echo("\n" + "\n".join(found.notes()))
+    render.print_finding(found.answer, found.grid(), found.notes())
     commands = found.commands(name)
     if commands:
         click.echo("\nOn the router\n")

@@ -21,6 +21,7 @@ UNLIMITED = 10_000
 GAP = 2
 """Blanks between columns."""
 NO_VALUE = "-"
+_UP = "Up, from the home"
 HOLDS = {"child": "one other discipline, its child", "class": "one other discipline for each class"}
 
 
@@ -39,12 +40,28 @@ def print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     writer.writerows(rows)
 
 
-def print_markdown(grid: "Grid") -> None:
-    """Print a table as Markdown; a bar in what users wrote is text."""
+def print_table(rows: Sequence[Sequence[Any]], headers: Sequence[str], form: str = "simple") -> None:
+    """Print rows of text under headers, as `tabulate` writes a form of table."""
     from tabulate import tabulate
 
+    click.echo(tabulate(rows, headers, form, disable_numparse=True))
+
+
+def print_markdown(grid: "Grid") -> None:
+    """Print a table as Markdown; a bar in what users wrote is text."""
     headers, *rows = [[cell.replace("|", r"\|") for cell in row] for row in (grid.headers, *grid.rows)]
-    click.echo(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))
+    print_table(rows, headers, "github")
+
+
+def print_finding(answer: str, grid: "Grid", notes: Sequence[str], *, markdown: bool = False) -> None:
+    """Print the answer, the table behind it, and what a reader of the table must know."""
+    if markdown:
+        print_markdown(grid)
+        click.echo(f"\n{answer}\n\n{' '.join(notes)}")
+    else:
+        click.echo(f"{answer}\n")
+        print_grid(grid)
+        click.echo("\n" + "\n".join(notes))
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
@@ -94,25 +111,22 @@ def print_groups(rows: Sequence[Mapping[str, str]]) -> None:
 
 def print_entry(kind: str, entry: Entry) -> None:
     """Print everything that is known of one algorithm."""
-    from rich.console import Group
-    from rich.text import Text
-
     presets = [
         [preset["name"], preset["summary"], ", ".join(f"{key} = {value}" for key, value in preset["values"].items())]
         for preset in entry["presets"]
     ]
-    _print(
-        Group(
-            Text(f"{entry['name']} ({kind})", style="bold"),
-            Text(entry["summary"]),
-            *_section("Sources", [[source] for source in entry["sources"]]),
-            *_section("Plug-in from", [[entry["origin"]["from"]]] if entry["origin"] else []),
-            *_section("Parameters: default, meaning [allowed]", _parameters(entry["parameters"])),
-            *_section("Holds", [[HOLDS[entry["holds"]]]] if entry["holds"] else []),
-            *_section("Of each class: default, meaning [allowed]", _parameters(entry["class_parameters"])),
-            *_section("Presets: whose, what differs from the defaults", presets),
-            *_section("In Linux", _in_linux(kind, entry["linux"])),
-        )
+    _print_known(
+        kind,
+        entry,
+        {
+            "Sources": [[source] for source in entry["sources"]],
+            "Plug-in from": [[entry["origin"]["from"]]] if entry["origin"] else [],
+            "Parameters: default, meaning [allowed]": _parameters(entry["parameters"]),
+            "Holds": [[HOLDS[entry["holds"]]]] if entry["holds"] else [],
+            "Of each class: default, meaning [allowed]": _parameters(entry["class_parameters"]),
+            "Presets: whose, what differs from the defaults": presets,
+            "In Linux": _in_linux(kind, entry["linux"]),
+        },
     )
 
 
@@ -142,20 +156,10 @@ def _said(setting: Mapping[str, Any]) -> str:
 
 def print_profile(profile: Profile) -> None:
     """Print what an access line sets in each direction."""
-    from rich.console import Group
-    from rich.text import Text
-
     down, up = ([list(setting) for setting in profile[way].items()] for way in ("down", "up"))
     station = profile["station"]
-    _print(
-        Group(
-            Text(f"{profile['name']} (access)", style="bold"),
-            Text(profile["summary"]),
-            *_section("Sources", [[source] for source in profile["sources"]]),
-            *_section("Both directions" if station else "Down, to the home", down),
-            *(_section("Stations", [[station]]) if station else _section("Up, from the home", up)),
-        )
-    )
+    ways = {"Both directions": down, "Stations": [[station]]} if station else {"Down, to the home": down, _UP: up}
+    _print_known("access", profile, {"Sources": [[source] for source in profile["sources"]], **ways})
 
 
 def print_line(line: Line) -> None:
@@ -171,16 +175,12 @@ def print_line(line: Line) -> None:
 
 def print_traffic(kind: Mapping[str, Any]) -> None:
     """Print a kind of traffic and its keys."""
-    from rich.console import Group
-    from rich.text import Text
-
     keys = [
         [name, NO_VALUE if key["default"] is None else str(key["default"]), key["description"]]
         for name, key in kind["keys"].items()
     ]
-    heading = Text(f"{kind['name']} (traffic)", style="bold")
-    origin = _section("Plug-in from", [[kind["origin"]["from"]]] if kind["origin"] else [])
-    _print(Group(heading, Text(kind["summary"]), *origin, *_section("Keys: default, meaning", keys)))
+    origin = [[kind["origin"]["from"]]] if kind["origin"] else []
+    _print_known("traffic", kind, {"Plug-in from": origin, "Keys: default, meaning": keys})
 
 
 def print_overview(found: Mapping[str, Sequence[str]]) -> None:
@@ -192,9 +192,6 @@ def print_overview(found: Mapping[str, Sequence[str]]) -> None:
 
 def print_world(world: Mapping[str, Any]) -> None:
     """Print what a world keeps, and its options."""
-    from rich.console import Group
-    from rich.text import Text
-
     options = [
         [
             one["name"],
@@ -203,14 +200,17 @@ def print_world(world: Mapping[str, Any]) -> None:
         ]
         for one in world["options"]
     ]
-    _print(
-        Group(
-            Text(f"{world['name']} (world)", style="bold"),
-            Text(world["summary"]),
-            *_section("Keeps, besides the record", [[name] for name in world["keeps"]]),
-            *_section("Options: default, meaning [allowed]", options),
-        )
-    )
+    keeps = [[name] for name in world["keeps"]]
+    _print_known("world", world, {"Keeps, besides the record": keeps, "Options: default, meaning [allowed]": options})
+
+
+def _print_known(kind: str, what: Mapping[str, Any], sections: Mapping[str, list[list[str]]]) -> None:
+    """Print the name of something with what it is, its summary, and a section for each heading that has rows."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts = (part for heading, rows in sections.items() for part in _section(heading, rows))
+    _print(Group(Text(f"{what['name']} ({kind})", style="bold"), Text(what["summary"]), *parts))
 
 
 def _parameters(parameters: Sequence[Parameter]) -> list[list[str]]:

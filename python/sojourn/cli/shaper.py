@@ -7,10 +7,10 @@ import click
 from sojourn.api import Scenario
 from sojourn.cli import render
 from sojourn.cli.completion import scenarios
-from sojourn.cli.examples import ExampleCommand, json_option, output
+from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.cli.lookup import LINE_HELP, on_line
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import PAGE_HELP, check_file, command_line, split
+from sojourn.cli.targets import page_option, split, write_page
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error
 
@@ -34,7 +34,7 @@ _LEAST_PERCENT, _MOST_PERCENT = 5, 200
 @click.option("--runs", type=click.IntRange(min=1), default=5, show_default=True, metavar="N", help="Runs of each.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
-@output("--page", "page", type=click.Path(), metavar="FILE", help=PAGE_HELP)
+@page_option
 @json_option
 def shaper(  # noqa: PLR0913 (one for each option)
     source: str,
@@ -44,7 +44,7 @@ def shaper(  # noqa: PLR0913 (one for each option)
     runs: int,
     jobs: int | None,
     root: str | None,
-    page: str | None,
+    page: Path | None,
     as_json: bool,
 ) -> None:
     """Find the rate to give a gateway's shaper: what calls wait, and what is given up, at parts of the line's rate.
@@ -54,22 +54,15 @@ def shaper(  # noqa: PLR0913 (one for each option)
     """
     from sojourn.shaper import PARTS, shaper_rates
 
-    if page is not None:
-        check_file("--page", Path(page))
     scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
     with progress(scenario.name) as update:
         found = shaper_rates(scenario, _parts(parts) if parts else PARTS, runs=runs, jobs=jobs, progress=update)
-    if page is not None:
-        from sojourn.pages import write
-
-        write(found.page(command_line()), Path(page))
+    write_page(found.page, page)
     if as_json:
         knees = {direction: found.knee(direction) for direction in found.judged}
         render.print_json({"knees": knees, "answer": found.answer, "rows": found.found.rows()})
         return
-    click.echo(f"{found.answer}\n")
-    render.print_grid(found.grid())
-    click.echo("\n" + "\n".join(found.notes()))
+    render.print_finding(found.answer, found.grid(), found.notes())
 
 
 def _parts(text: str) -> list[float]:

@@ -15,7 +15,7 @@ from sojourn.cli.completion import scenarios
 from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.lookup import LINE_HELP, on_line
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import PAGE_HELP, check_file, command_line
+from sojourn.cli.targets import page_option, write_page
 from sojourn.cli.worlds import with_command
 from sojourn.reading import ROOT_HELP, input_error
 
@@ -77,7 +77,7 @@ class BehindCommand(ExampleCommand):
 @output("--live", is_flag=True, help="Say every second what is delivered, waits and is dropped.")
 @output("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
 @output("--force", is_flag=True, help="Let --out replace an old result.")
-@output("--page", "page", type=click.Path(), metavar="FILE", help=PAGE_HELP)
+@page_option
 @output("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
 @json_option
 @click.pass_context
@@ -98,7 +98,7 @@ def shell(  # noqa: PLR0913 (one for each option)
     live: bool,
     out: str | None,
     force: bool,
-    page: str | None,
+    page: Path | None,
     pcap: bool,
     as_json: bool,
 ) -> None:
@@ -124,8 +124,6 @@ def shell(  # noqa: PLR0913 (one for each option)
         check_directory(out, force=force)
     elif pcap:
         raise input_error("--pcap needs --out DIR", key="--out")
-    if page is not None:
-        check_file("--page", Path(page))
     if udp is not None and server is not None:
         raise input_error("--server does not go with --udp, which names the other end", key="--server")
     seeds = [] if seed is None else [f"seed={seed}"]
@@ -148,10 +146,7 @@ def shell(  # noqa: PLR0913 (one for each option)
     render.print_remarks(result)
     if out is not None:
         result.save(out, force=force, pcap=pcap)
-    if page is not None:
-        from sojourn.pages import write
-
-        write(result.page(command_line()), Path(page))
+    write_page(result.page, page)
     if as_json:
         render.print_json(result.document())
     else:

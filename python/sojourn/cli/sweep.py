@@ -1,8 +1,10 @@
 """The command `sweep`."""
 
+import functools
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,8 +25,26 @@ _MAX_RUNS = 100_000
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 
 
-def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of every command that runs a sweep file."""
+@dataclass(frozen=True)
+class How:
+    """What the options of a command that runs a sweep file say."""
+
+    out: str
+    jobs: int | None
+    cluster: str | None
+    root: str | None
+    keep_old: bool
+    yes: bool
+
+
+def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that runs a sweep file, which is given them as `how`."""
+
+    @functools.wraps(command)
+    def function(**given: Any) -> Any:
+        how = How(**{one.name: given.pop(one.name) for one in fields(How)})
+        return command(how=how, **given)
+
     options = (
         click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Folder of the dataset."),
         click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]"),
@@ -39,7 +59,7 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MAX_RUNS:,} runs."),
     )
     for option in reversed(options):
-        function = option(function)
+        option(function)
     return function
 
 
@@ -55,25 +75,15 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @plugin_options
 @sweep_options
 @json_option
-def sweep(
-    file: str,
-    out: str,
-    jobs: int | None,
-    cluster: str | None,
-    root: str | None,
-    *,
-    keep_old: bool,
-    as_json: bool,
-    yes: bool,
-) -> None:
+def sweep(file: str, how: How, *, as_json: bool) -> None:
     """Run a scenario over the points of a sweep file, and keep the results as a dataset.
 
     A sweep that was interrupted goes on where it was when the same command is given again.
     """
     from sojourn.sweeps import Plan
 
-    plan = Plan.load(file, root=root)
-    dataset = run_plan(plan, file, out, jobs, cluster, keep_old=keep_old, yes=yes)
+    plan, out = Plan.load(file, root=how.root), how.out
+    dataset = run_plan(plan, file, how)
     failed = dataset.failures()
     if as_json:
         render.print_json({"folder": out, "points": plan.points, "runs": plan.runs, "failed": failed})
@@ -84,19 +94,17 @@ def sweep(
     print_alike(dataset)
 
 
-def run_plan(
-    plan: "Plan", file: str, out: str, jobs: int | None, cluster: str | None, *, keep_old: bool, yes: bool
-) -> "Dataset":
+def run_plan(plan: "Plan", file: str, how: How) -> "Dataset":
     """Run what a dataset lacks of a plan, with progress, and return it."""
     from sojourn.sweeps import Dataset
     from sojourn.sweeps.local import Status, batch_size, estimate_s, run_local
 
-    used = jobs or usable_processors()
-    if plan.runs > _MAX_RUNS and not yes:
+    used = how.jobs or usable_processors()
+    if plan.runs > _MAX_RUNS and not how.yes:
         needed = duration_text(estimate_s(plan) / used)
         message = f"{plan.runs:,} runs, about {needed} on {used} processor(s); --yes starts them"
         raise input_error(message, file=file, found=f"{plan.runs:,} runs", allowed="--yes")
-    dataset = Dataset.create(out, plan, *batch_size(plan), keep_old=keep_old)
+    dataset = Dataset.create(how.out, plan, *batch_size(plan), keep_old=how.keep_old)
     if dataset.remark:
         render.print_note(dataset.remark)
     with progress(plan.name) as update:
@@ -108,12 +116,12 @@ def run_plan(
             left = f", {duration_text((status.runs - status.done) / rate)} left" if rate > 0 else ""
             update(status.done / status.runs, f"{status.done:.0f} of {status.runs} runs, {rate:.0f} runs/s{left}")
 
-        if cluster is None:
+        if how.cluster is None:
             run_local(plan, dataset, used, report)
         else:
             from sojourn.sweeps.cluster import run_cluster
 
-            run_cluster(plan, dataset, cluster, report)
+            run_cluster(plan, dataset, how.cluster, report)
     return dataset
 
 

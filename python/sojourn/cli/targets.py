@@ -1,12 +1,17 @@
 """What several commands take: files to write at their end, refused before any time is spent, and conditions."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from sojourn.cli.examples import output
 from sojourn.reading import input_error
+
+if TYPE_CHECKING:
+    from sojourn.pages import Page
 
 PICTURES = (".pdf", ".png", ".svg")
 PAGE_HELP = "Write one HTML file: finding, figure, tables."
@@ -56,3 +61,23 @@ def command_line() -> str:
     """Return the command that is run, as somebody types it to run it again."""
     words = click.get_current_context().find_root().obj or []
     return shlex.join(["sojourn", *words])
+
+
+def _checked_page(_context: click.Context, _option: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
+        check_file("--page", path)
+    return path
+
+
+page_option = output(
+    "--page", "page", type=click.Path(path_type=Path), metavar="FILE", callback=_checked_page, help=PAGE_HELP
+)
+"""Where the page of a command goes: refused before any time is spent where it cannot be written."""
+
+
+def write_page(page: "Callable[[str], Page]", path: Path | None) -> None:
+    """Write the page that a command was asked for, if it was; `page` is given the command that makes it again."""
+    if path is not None:
+        from sojourn.pages import write
+
+        write(page(command_line()), path)

@@ -1,5 +1,6 @@
 """The command `tune`."""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -8,10 +9,10 @@ from sojourn.api import Scenario
 from sojourn.cli import render
 from sojourn.cli.completion import scenarios
 from sojourn.cli.examples import ExampleCommand, json_option, output
+from sojourn.cli.line import twins_option
 from sojourn.cli.lookup import LINE_HELP, on_line
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import PAGE_HELP, check_file, command_line
-from sojourn.imported.line import TWINS
+from sojourn.cli.targets import page_option, write_page
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP
 
@@ -42,15 +43,7 @@ from sojourn.reading import ROOT_HELP
     help="Settings that are tried.",
 )
 @click.option("--runs", type=click.IntRange(min=1), default=3, show_default=True, metavar="N", help="Runs of each.")
-@click.option(
-    "--twins",
-    "count",
-    type=click.IntRange(min=1, max=10_000),
-    default=TWINS,
-    show_default=True,
-    metavar="N",
-    help="Lines that are drawn from what is not known.",
-)
+@twins_option("Lines that are drawn from what is not known.")
 @click.option("--line", metavar="NAME", help=LINE_HELP)
 @click.option("--lines", metavar="NAMES", help="Serve all of these lines: home:20, cable, or names.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
@@ -62,7 +55,7 @@ from sojourn.reading import ROOT_HELP
     metavar="DIR",
     help="Keep the trials here, and go on with those of before.",
 )
-@output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
+@page_option
 @json_option
 def tune(  # noqa: PLR0913 (one for each option)
     source: str,
@@ -92,17 +85,12 @@ def tune(  # noqa: PLR0913 (one for each option)
     """
     from sojourn.tune import tune as search
 
-    if page is not None:
-        check_file("--page", page)
     scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
     many = {"lines": lines, "count": count}
     how = {"maximize": maximize, "minimize": minimize, "goal": goal, "trials": trials, "runs": runs, **many}
     with progress(scenario.name) as update:
         found = search(scenario, vary, **how, out=out, jobs=jobs, progress=update)  # type: ignore[arg-type]
-    if page is not None:
-        from sojourn.pages import write
-
-        write(found.page(scenario.name, command_line()), page)
+    write_page(partial(found.page, scenario.name), page)
     if as_json:
         render.print_json(found.document())
         return

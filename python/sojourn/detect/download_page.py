@@ -63,13 +63,12 @@ def _pictures(found: Passive, streams: Sequence[Stream]) -> list[Picture]:
 
 def _waits(streams: Sequence[Stream]) -> "Figure":
     from sojourn.figures import legends
-    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+    from sojourn.figures.style import drawn, family
 
     log = looked_at(streams)
     wait_ms, at_s = waiting(log) * 1e3, log.sent_s - log.sent_s[0]
     known = ~np.isnan(wait_ms)
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
+    with drawn(2.8) as figure:
         axes = figure.subplots()
         axes.plot(at_s[known], wait_ms[known], color=family(0), linewidth=0.8, label="packets of the download")
         if log.lost.any():

@@ -149,10 +149,9 @@ def _twin_pictures(found: Answer, seen: Probed) -> list[Picture]:
 def _twin_waits(one: Twin, seen: Probed) -> "Figure":
     """Draw how the waits of packets are distributed, as seen and as simulated."""
     from sojourn.figures import legends
-    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+    from sojourn.figures.style import drawn, family
 
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
+    with drawn(2.8) as figure:
         axes = figure.subplots()
         for position, words in enumerate(_DRAWN):
             for logs, dashes, label in ((seen.logs, "-", words), (one.logs, "--", None)):
@@ -169,10 +168,9 @@ def _twin_waits(one: Twin, seen: Probed) -> "Figure":
 def _waits(seen: Probed) -> "Figure":
     """Draw each packet's delay above the least of its flow, over time."""
     from sojourn.figures import legends
-    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+    from sojourn.figures.style import drawn, family
 
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
+    with drawn(2.8) as figure:
         axes = figure.subplots()
         for position, (name, label) in enumerate(((GREEDY, "greedy flow"), (THIN, "thin flow"))):
             flow = seen.logs["load"].get(name, EMPTY)

@@ -20,7 +20,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sojourn import _native, networks
+from sojourn import networks
+from sojourn.resolved import amount
 
 OVERLOAD = 1.2
 """The most that a probe sends, in parts of the rate found."""
@@ -113,9 +114,7 @@ class Path:
     @property
     def rtt_ms(self) -> float:
         """The base round-trip time."""
-        found = _native.quantity(self.rtt)
-        assert found is not None  # noqa: S101 (a scenario has been made of it)
-        return found[0] * 1e3
+        return amount(self.rtt, "s") * 1e3
 
     @classmethod
     def of(cls, resolved: Mapping[str, Any]) -> "Path":

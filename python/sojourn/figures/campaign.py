@@ -13,7 +13,7 @@ from sojourn.data import metrics
 from sojourn.data.dataset import Dataset
 from sojourn.data.describe import Tables, refuse_mixed_groups, refuse_no_number, replicates
 from sojourn.data.statistics import Line, line
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.figures.style import CAPACITY, INK, drawn, family
 from sojourn.reading import input_error
 from sojourn.spelling import spelled
 
@@ -112,8 +112,7 @@ def draw(kind: str, shown: View) -> Figure:
         message = f"a figure of the kind {kind} needs at least {_NEED_SEVERAL[kind]} columns in {spelled('y')}"
         raise input_error(message, key="y", found=", ".join(shown.y))
     shown.refuse_what_cannot_be_drawn()
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, _HEIGHT_IN), layout="constrained")
+    with drawn(_HEIGHT_IN) as figure:
         _DRAW[kind](figure, shown)
         if kind in _MEANS:
             what = "mean" if kind == "heatmap" else "mean and its 95 % interval"

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sojourn.figures.series import Series
-from sojourn.figures.style import INK, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.figures.style import INK, drawn, family
 from sojourn.figures.timeline import DRAWN_BINS, draw_delay
 
 if TYPE_CHECKING:
@@ -20,11 +20,10 @@ def controller(result: "Measured", run: int = 0) -> Figure:
 
     Needs a run with probes. A discipline without any, such as DropTail, leaves the queue delay alone.
     """
-    with styled():
-        series = Series(result, run, DRAWN_BINS)
-        probes = series.queue_probes()
-        panels = 1 + len(probes)
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, PANEL_IN * (panels + 0.6)), layout="constrained")
+    series = Series(result, run, DRAWN_BINS)
+    probes = series.queue_probes()
+    panels = 1 + len(probes)
+    with drawn(PANEL_IN * (panels + 0.6)) as figure:
         axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
         draw_delay(axes[0], series)
         for position, (panel, (name, values)) in enumerate(zip(axes[1:], probes.items(), strict=True)):

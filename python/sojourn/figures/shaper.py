@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled, tip
+from sojourn.figures.style import drawn, family, tip
 
 _HEIGHT_IN = 2.8
 
@@ -26,8 +26,7 @@ class Curve:
 def rates(parts: Sequence[float], curves: Sequence[Curve]) -> Figure:
     """Draw each direction's longest delay of a call and its goodput over the shaper's rate; squares are knees."""
     x = [100 * part for part in parts]
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, _HEIGHT_IN), layout="constrained")
+    with drawn(_HEIGHT_IN) as figure:
         delay, goodput = figure.subplots(1, 2, sharex=True)
         for curve, colour in zip(curves, (family(0), family(2)), strict=False):
             (line,) = delay.plot(x, curve.delays_ms, "o-", color=colour, markersize=4, label=curve.title)

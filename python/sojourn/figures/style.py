@@ -114,6 +114,13 @@ def styled() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def drawn(height_in: float, width_in: float = PAGE_WIDTH_IN) -> Iterator[Drawing]:
+    """Draw a figure of a size in the common style."""
+    with styled():
+        yield Drawing(figsize=(width_in, height_in), layout="constrained")
+
+
+@contextlib.contextmanager
 def laid_out(figure: Figure) -> Iterator[None]:
     """Lay a figure out once for all files that it is saved to meanwhile: laying out takes longer than drawing."""
     engine, dpi = figure.get_layout_engine(), figure.dpi

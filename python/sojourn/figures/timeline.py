@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from sojourn import networks
 from sojourn.figures import legends
 from sojourn.figures.series import Series
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, literal, styled
+from sojourn.figures.style import CAPACITY, INK, drawn, family, literal
 
 if TYPE_CHECKING:
     from sojourn.measured import Measured
@@ -22,8 +22,7 @@ def timeline(result: "Measured", run: int = 0) -> Figure:
 
     Throughput is payload that reached the receivers; the grey area is what the link could have carried.
     """
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 3.6), layout="constrained")
+    with drawn(3.6) as figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.2))
         series = Series(result, run, DRAWN_BINS)
         draw_delay(above, series)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.figures.style import drawn, family
 
 _HEIGHT_IN = 3.0
 
@@ -17,8 +17,7 @@ def front(
 ) -> Figure:
     """Draw trials (x, y, whether the goal is kept), the line of those that none beats, and the goal's bound."""
     across, up = labels
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, _HEIGHT_IN), layout="constrained")
+    with drawn(_HEIGHT_IN) as figure:
         axes = figure.subplots()
         axes.plot(*zip(*edge, strict=True), "-", color=family(2), linewidth=1.5)
         for is_kept in (True, False):

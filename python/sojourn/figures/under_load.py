@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from sojourn.figures import legends
 from sojourn.figures.series import Array, Series
-from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, literal, styled
+from sojourn.figures.style import drawn, family, literal
 from sojourn.figures.timeline import DRAWN_BINS
 
 if TYPE_CHECKING:
@@ -24,13 +24,12 @@ def under_load(result: "Measured", run: int = 0) -> Figure:
         "return link [Mbit/s]": [group.name for group in load if group.direction == "reverse"],
         "bottleneck [Mbit/s]": [group.name for group in load if group.direction == "forward"],
     }
-    drawn = {title: groups for title, groups in ways.items() if groups}
-    with styled():
-        panels = len(drawn) + 1
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 1.7 * panels), layout="constrained")
+    shown = {title: groups for title, groups in ways.items() if groups}
+    panels = len(shown) + 1
+    with drawn(1.7 * panels) as figure:
         axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
         series = Series(result, run, DRAWN_BINS)
-        for panel, (title, groups) in zip(axes, drawn.items(), strict=False):
+        for panel, (title, groups) in zip(axes, shown.items(), strict=False):
             _draw(panel, series, groups, {name: series.delivered_mbps(name).sum(axis=0) for name in groups}, title)
         _draw(axes[-1], series, pings, {name: _round_trips_ms(series, name) for name in pings}, "ping [ms]")
         axes[-1].set_xlabel("time [s]")

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from sojourn.figures import legends
 from sojourn.figures.series import Series
-from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, literal, shades, styled
+from sojourn.figures.style import drawn, family, literal, shades
 from sojourn.report import digits_worth_reading
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ def utilization(results: Sequence["Measured"], titles: Sequence[str] | None = No
     payload that reached their receivers in it. The panels are annotated with the first group's share, the
     mean queue and the utilization over the measured time.
     """
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
+    with drawn(2.9) as figure:
         panels = np.atleast_1d(figure.subplots(1, len(results), sharex=True, sharey=True))
         for index, (axes, result) in enumerate(zip(panels, results, strict=True)):
             series = Series(result, run, DRAWN_BINS)

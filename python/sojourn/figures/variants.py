@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, ScalarFormatter
 
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, literal, styled, tip
+from sojourn.figures.style import CAPACITY, INK, drawn, family, literal, tip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,8 +35,7 @@ class Panel:
 def variants(names: Sequence[str], panels: Sequence[Panel]) -> Figure:
     """Draw the means of some metrics, each with its 95 % interval; the first name is on top."""
     height_in = _MARGIN_IN + _ROW_IN * len(names)
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in), layout="constrained")
+    with drawn(height_in) as figure:
         for axes, panel in zip(figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True):
             _draw(axes, names, panel)
     return figure

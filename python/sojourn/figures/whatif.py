@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled, tip
+from sojourn.figures.style import drawn, family, tip
 
 _ROW_IN, _MARGIN_IN = 0.32, 0.7
 
@@ -12,8 +12,7 @@ _ROW_IN, _MARGIN_IN = 0.32, 0.7
 def remedies(spans: Mapping[str, tuple[float, float, float]]) -> Figure:
     """Draw a median with a bar from the low to the high end for each remedy, the first one on top."""
     names = list(spans)
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, _MARGIN_IN + _ROW_IN * len(names)), layout="constrained")
+    with drawn(_MARGIN_IN + _ROW_IN * len(names)) as figure:
         axes = figure.subplots()
         for place, name in enumerate(names):
             middle, low, high = spans[name]

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
 from sojourn.figures.series import Series
-from sojourn.figures.style import INK, PAGE_WIDTH_IN, Drawing, family, literal, styled
+from sojourn.figures.style import INK, drawn, family, literal
 from sojourn.figures.timeline import DRAWN_BINS, draw_delay
 
 if TYPE_CHECKING:
@@ -18,9 +18,8 @@ def windows(result: "Measured", run: int = 0) -> Figure:
 
     Needs a run with time series.
     """
-    with styled():
-        series = Series(result, run, DRAWN_BINS)
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 4.0), layout="constrained")
+    series = Series(result, run, DRAWN_BINS)
+    with drawn(4.0) as figure:
         above, below = figure.subplots(2, 1, sharex=True)
         table = result.table("flows")
         table = table.filter(pc.equal(table["seed"], result.runs[run]["seed"]))

@@ -2,14 +2,13 @@
 
 from matplotlib.figure import Figure
 
-from sojourn.figures.style import FAMILIES, PAGE_WIDTH_IN, Drawing, styled
+from sojourn.figures.style import FAMILIES, drawn
 from sojourn.pad.session import Record
 
 
 def picture(record: Record, target_s: float) -> Figure:
     """Draw the queueing delay that the probes saw and the rate of the padding."""
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
+    with drawn(3.2) as figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
         times = [at for at, _ in record.rtts]
         above.plot(times, [1e3 * (rtt - record.base_s) for _, rtt in record.rtts], color=FAMILIES[0], linewidth=0.8)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.reading import input_error, shown, unknown_name
+from sojourn.study.kinds import CLAIM, check_known
 from sojourn.study.means import At, Cell, Means, is_in
 from sojourn.study.model import Check
 from sojourn.study.relations import Asked, Judged, relation
@@ -13,11 +14,6 @@ from sojourn.study.select import GROUP, METRIC, SWEEP, Selection, matching
 from sojourn.study.units import Unit
 from sojourn.study.words import fill
 
-KEYS = (
-    *("name", "text", "each", "paper", "says", "why", "note", "parts", "main"),
-    *("sweep", "metric", "group", "where", "steps", "measured"),
-    *("relation", "than", "value", "range", "tolerance", "along", "order", "which", "surely", "often", "own", "of"),
-)
 OPEN = "Open."
 _MAX_NAMED = 6
 _MAX_COMPARED = 5
@@ -32,9 +28,7 @@ def checks(tables: Mapping[str, Any], means: Means, axes: Axes, readings: Sequen
 
     Those that differ in axes of `readings` alone are readings of one claim.
     """
-    for key in tables:
-        if key not in KEYS:
-            raise unknown_name(f"{tables.get('name', 'a claim')}: no key of a claim is called", key, KEYS)
+    check_known(tables, CLAIM, f"{tables.get('name', 'a claim')}: no key of a claim is called")
     for at in _each(tables, means):
         parts = [_Part.of({**tables, **part}, at, means, axes) for part in tables.get("parts", [{}])]
         yield _check(tables, at, parts, axes, readings)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.reading import input_error, unknown_name
 from sojourn.study.claims import place
 from sojourn.study.ellipse import Ellipse
+from sojourn.study.kinds import FIGURE, check_known
 from sojourn.study.means import Cell, Means
 from sojourn.study.panel import Panel
 from sojourn.study.relations import lines
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-KEYS = (
-    *("name", "caption", "kind", "panels", "columns", "each", "title", "height_in"),
-    *("mark", "log", "logx", "range", "horizontal", "paper", "joined"),
-    *("sweep", "metric", "group", "where", "steps", "x", "by", "against"),
-)
 _WIDTH = 0.8
 _MAX_LETTERS = 85
 """On axes of names side by side, with two for each gap; where there are more, the names are turned."""
@@ -43,9 +39,7 @@ def draw(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str
     """Draw a figure of a study; raises InputError where it names what there is not."""
     from sojourn.study.panels import panels
 
-    for key in tables:
-        if key not in KEYS:
-            raise unknown_name(f"{tables.get('name', 'a figure')}: no key of a figure is called", key, KEYS)
+    check_known(tables, FIGURE, f"{tables.get('name', 'a figure')}: no key of a figure is called")
     kind = tables.get("kind", "line")
     if kind not in _KINDS:
         raise unknown_name(f"{tables['name']}: no kind of figure is called", kind, list(_KINDS))
@@ -254,12 +248,7 @@ def _ellipses(panel: Panel, axes: "Axes") -> None:
         look = panel.look(name, turn) | {"linestyle": "none"}
         for cell in line:
             (up,) = matching(cell.at, there, panel.tables["against"], only=True)
-            runs = list(zip(cell.number.values, up.number.values, strict=True))
-            if not runs:
-                message = (
-                    f"{panel.tables['name']}: the sweep keeps no runs of both metrics; allowed: metrics of its `runs`"
-                )
-                raise input_error(message, key="against")
+            runs = _runs(cell, up, panel)
             axes.plot(*zip(*runs, strict=True), ".", color=look["color"], markersize=1.5, alpha=0.6)
             around = Ellipse.of(runs)
             if around is not None:

@@ -5,13 +5,16 @@ everything is of the kind that this takes, and that what becomes the name of a f
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sojourn.reading import input_error, is_line, shown, unknown_name
 
 Rule = Callable[[str, Any], None]
 """Raises InputError, with the key that it is given, for a value that is not allowed there."""
+
+Rules = Mapping[str, Rule]
+"""Those of a table, by its keys: it has no others."""
 
 MAX_TEXT = 20_000
 _MAX_NUMBER = 1e15
@@ -26,7 +29,7 @@ _MAX_FILE_NAME = 80
 def check_kinds(tables: Mapping[str, Any], file: str) -> None:
     """Raise InputError for the first value of a study's tables that is not what its key takes."""
     try:
-        _STUDY("", tables)
+        _keys(STUDY)("", tables)
     except _RefusedError as refused:
         key, found, allowed = refused.args
         message = f"{key}: found {shown(found)}; allowed: {allowed}"
@@ -91,16 +94,20 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _MAX_NUMBER
 
 
-def check_known(tables: Mapping[str, Any], keys: Sequence[str], complaint: str) -> None:
+def check_known(tables: Mapping[str, Any], keys: Iterable[str], complaint: str) -> None:
     """Raise InputError for a key that is none of those known."""
     for key in tables:
         if key not in keys:
-            raise unknown_name(complaint, key, keys)
+            raise unknown_name(complaint, key, list(keys))
 
 
 def is_file_name(value: Any) -> bool:
     """Tell whether a file of a study may have a name."""
     return isinstance(value, str) and len(value) <= _MAX_FILE_NAME and bool(_FILE_NAME.fullmatch(value))
+
+
+def _anything(_key: str, _value: Any) -> None:
+    """Allow whatever it is: somebody else checks it."""
 
 
 def _is_scalar(value: Any) -> bool:
@@ -147,8 +154,17 @@ _SELECTION = {"sweep": _NAMES, "metric": _NAMES, "group": _NAMES, "where": _PLAC
 _REASONS = _or(_each(_or(_keys({"where": _PLACE, "text": _TEXT}), _TEXT, dict)), _TEXT, list)
 _SENTENCE = _keys({"when": _each(_LINE), "unless": _each(_LINE), "text": _TEXT})
 _TOLERANCE = _or(_LINE, _NUMBER, str)
-_PART: dict[str, Rule] = {
-    **_SELECTION,
+
+
+def _parts(key: str, value: Any) -> None:
+    _each(_keys(CLAIM))(key, value)
+
+
+def _panels(key: str, value: Any) -> None:
+    _each(_keys(FIGURE), _MAX_PANELS)(key, value)
+
+
+CLAIM: Rules = {
     "name": _LINE,
     "text": _TEXT,
     "each": _NAMES,
@@ -156,47 +172,49 @@ _PART: dict[str, Rule] = {
     "says": _TEXT,
     "why": _REASONS,
     "note": _TEXT,
+    "parts": _parts,
     "main": _FLAG,
-    "own": _FLAG,
-    "of": _LINE,
+    **_SELECTION,
+    "measured": _TEXT,
     "relation": _LINE,
     "than": _PLACE,
     "value": _numbers,
-    "measured": _TEXT,
-    "surely": _FLAG,
-    "often": _NUMBER,
     "range": _RANGE,
     "tolerance": _or(_each(_TOLERANCE), _TOLERANCE, list),
     "along": _LINE,
     "order": _each(_SCALAR),
     "which": _SCALAR,
+    "surely": _FLAG,
+    "often": _NUMBER,
+    "own": _FLAG,
+    "of": _LINE,
 }
-_CLAIM = _keys({**_PART, "parts": _each(_keys(_PART))})
-_PANEL: dict[str, Rule] = {
-    **_SELECTION,
+FIGURE: Rules = {
     "name": _FILE,
     "caption": _TEXT,
     "kind": _LINE,
+    "panels": _panels,
+    "columns": _one(
+        f"a whole number, 1 to {_MAX_PANELS}", lambda value: isinstance(value, int) and 1 <= value <= _MAX_PANELS
+    ),
     "each": _NAMES,
     "title": _TEXT,
     "height_in": _one(
         f"inches, up to {_MAX_HEIGHT_IN}", lambda value: _is_number(value) and 0 < value <= _MAX_HEIGHT_IN
     ),
-    "columns": _one(
-        f"a whole number, 1 to {_MAX_PANELS}", lambda value: isinstance(value, int) and 1 <= value <= _MAX_PANELS
-    ),
     "mark": _numbers,
     "log": _FLAG,
     "logx": _FLAG,
-    "joined": _FLAG,
     "range": _RANGE,
     "horizontal": _FLAG,
     "paper": _numbers,
+    "joined": _FLAG,
+    **_SELECTION,
     "x": _NAMES,
     "by": _NAMES,
     "against": _PLACE,
 }
-_ITEM: dict[str, Rule] = {
+ITEM: Rules = {
     "name": _FILE,
     "title": _TEXT,
     "defaults": _TABLE,
@@ -204,14 +222,14 @@ _ITEM: dict[str, Rule] = {
     "sweeps": _each(_LINE),
     "found": _or(_each(_SENTENCE), _TEXT, list),
     "text": _TEXT,
-    "claim": _each(_CLAIM),
-    "shown": _each(_CLAIM),
-    "figure": _each(_keys({**_PANEL, "panels": _each(_keys(_PANEL), _MAX_PANELS)})),
+    "claim": _each(_keys(CLAIM)),
+    "shown": _each(_keys(CLAIM)),
+    "figure": _each(_keys(FIGURE)),
     "needs_kernel": _FLAG,
     "by_name": _FLAG,
     "again": _keys({"items": _each(_LINE), "sweeps": _named(_LINE)}),
 }
-_AXIS: dict[str, Rule] = {
+AXIS: Rules = {
     "values": _one("a list or a table", lambda value: isinstance(value, list | Mapping)),
     "levels": _named(_TABLE),
     "set": _TABLE,
@@ -235,21 +253,22 @@ _SWEEP: dict[str, Rule] = {
     "name": _FILE,
 }
 _BESIDE = _keys({"axis": _LINE, "key": _LINE, "levels": _each(_LINE)})
-_STUDY = _keys(
-    {
-        "name": _FILE,
-        "title": _LINE,
-        "source": _TEXT,
-        "metrics": _each(_LINE),
-        "pictures": _each(_LINE),
-        "readings": _each(_LINE),
-        "answer": _each(_SENTENCE),
-        "defaults": _TABLE,
-        "sets": _TABLE,
-        "units": _named(_keys(_UNIT)),
-        "axes": _named(_keys(_AXIS)),
-        "sweep": _named(_keys(_SWEEP), _FILE),
-        "item": _each(_keys(_ITEM)),
-        "beside": _BESIDE,
-    }
-)
+STUDY: Rules = {
+    "name": _FILE,
+    "title": _LINE,
+    "source": _TEXT,
+    "base": _anything,
+    "seeds": _anything,
+    "metrics": _each(_LINE),
+    "pictures": _each(_LINE),
+    "finding": _anything,
+    "answer": _each(_SENTENCE),
+    "defaults": _TABLE,
+    "sets": _TABLE,
+    "units": _named(_keys(_UNIT)),
+    "axes": _named(_keys(AXIS)),
+    "sweep": _named(_keys(_SWEEP), _FILE),
+    "item": _each(_keys(ITEM)),
+    "beside": _BESIDE,
+    "readings": _each(_LINE),
+}

@@ -20,7 +20,7 @@ from sojourn.reading import input_error, printable, read_toml, shown, unknown_na
 from sojourn.registry import PlugIn, sentence_of
 from sojourn.study import claims, drawings, scenes
 from sojourn.study import means as reduced
-from sojourn.study.kinds import check_kinds, check_known
+from sojourn.study.kinds import CLAIM, FIGURE, ITEM, STUDY, check_kinds, check_known
 from sojourn.study.lab import Lab
 from sojourn.study.marks import Outcome, marked
 from sojourn.study.means import Means, Reduced
@@ -33,14 +33,6 @@ from sojourn.sweeps.plan import Plan
 from sojourn.worlds.registry import SIM
 
 CODE, DATA = "study.py", "data"
-KEYS = (
-    *("name", "title", "source", "base", "seeds", "metrics", "pictures", "finding", "answer", "defaults"),
-    *("sets", "units", "axes", "sweep", "item", "beside", "readings"),
-)
-ITEM_KEYS = (
-    *("name", "title", "defaults", "setting", "sweeps", "found", "text", "claim", "shown", "figure"),
-    *("needs_kernel", "by_name", "again"),
-)
 SHOWN = {"relation": "shown"}
 _SET = "@"
 
@@ -74,13 +66,13 @@ class StudyFolder:
 
     def check_names(self, file: str) -> None:
         """Raise InputError for a key that no study has, and for one that is missing."""
-        check_known(self.tables, KEYS, f"{file}: no key of a study is called")
+        check_known(self.tables, STUDY, f"{file}: no key of a study is called")
         for key in ("title", "source", "sweep", "item", "metrics"):
             if key not in self.tables:
                 raise input_error(f"{key}: nothing; allowed: see `sojourn study new DIR`", file=file, key=key)
         names = [item.get("name") for item in self.tables["item"]]
         for item in self.tables["item"]:
-            check_known(item, ITEM_KEYS, f"{file}: no key of an item is called")
+            check_known(item, ITEM, f"{file}: no key of an item is called")
             if "name" not in item or names.count(item["name"]) > 1:
                 found = shown(item.get("name"))
                 raise input_error(f"item: found {found}; allowed: a name of its own", file=file, key="item")
@@ -237,8 +229,8 @@ class StudyFolder:
         return [*self._own_claims(item), *self._again(item)]
 
     def _own_claims(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
-        shown = [{**one, **SHOWN} for one in self._completed(item, "shown", claims.KEYS)]
-        found = [*self._completed(item, "claim", claims.KEYS), *shown]
+        shown = [{**one, **SHOWN} for one in self._completed(item, "shown", CLAIM)]
+        found = [*self._completed(item, "claim", CLAIM), *shown]
         return [{"of": f"{item['name']}: {one['text']}", **one} for one in found]
 
     def _again(self, item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -256,9 +248,9 @@ class StudyFolder:
 
     def figures(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the figures of an item in the same way."""
-        return self._completed(item, "figure", drawings.KEYS)
+        return self._completed(item, "figure", FIGURE)
 
-    def _completed(self, item: Mapping[str, Any], kind: str, keys: Sequence[str]) -> list[dict[str, Any]]:
+    def _completed(self, item: Mapping[str, Any], kind: str, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
         defaults = self._defaults(item)
         return [{**{key: defaults[key] for key in defaults if key in keys}, **one} for one in item.get(kind, [])]
 

@@ -63,10 +63,6 @@ class Number:
         """
         return self.mean - other.mean > 2 * self.error(other)
 
-    def not_below(self, other: "Number") -> bool:
-        """Return whether it is larger, or as large up to chance."""
-        return not other.above(self)
-
     def interval(self) -> tuple[float, float]:
         """Return Student's 95 % interval of the mean; where nothing varied, or there is one run, it has no width.
 

@@ -4,7 +4,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from sojourn.figures import legends
-from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
+from sojourn.figures.style import drawn
 from sojourn.figures.tidy import tidy
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def panels(
 ) -> "Figure":
     """Return panels, so many side by side, all of them where nothing is said, with one legend for all below."""
     wide = columns or len(titles)
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in), layout="constrained")
+    with drawn(height_in) as figure:
         for index, axes in enumerate(figure.subplots(-(-len(titles) // wide), wide, squeeze=False).flat):
             if index >= len(titles):
                 axes.remove()

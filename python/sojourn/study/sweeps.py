@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.reading import input_error, shown, unknown_name
+from sojourn.study.kinds import AXIS, check_known
 from sojourn.sweeps import plan as plans
 from sojourn.sweeps.axis import AxisError, values
 from sojourn.worlds.registry import OWN, SIM, options_of
 
-AXIS_KEYS = ("values", "levels", "set", "label", "title")
 PLUGINS = "plugins"
 """Files of the study's folder with algorithms that a sweep names."""
 _OWN = ("axes", "metrics", "runs", PLUGINS)
@@ -68,9 +68,7 @@ def _axes(name: str, given: Any, known: Mapping[str, Any]) -> Iterator[tuple[str
 
 
 def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
-    for found in known:
-        if found not in AXIS_KEYS:
-            raise unknown_name(f"{key}: no key of an axis is called", found, AXIS_KEYS)
+    check_known(known, AXIS, f"{key}: no key of an axis is called")
     if "levels" in known:
         levels = known["levels"]
         chosen = list(levels) if wanted is True else wanted

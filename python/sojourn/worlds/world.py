@@ -15,6 +15,11 @@ Progress = Callable[[float], None]
 """Takes the done fraction, 0 to 1."""
 
 
+def part_of(progress: Progress | None, place: int, parts: int) -> Progress | None:
+    """Return what one of several parts tells its done fraction to."""
+    return None if progress is None else lambda done: progress((place + done) / parts)
+
+
 class WorldError(RuntimeError):
     """A world failed, not the scenario: the same run may succeed another time."""
 

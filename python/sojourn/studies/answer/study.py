@@ -196,7 +196,7 @@ def changed(plan: Plan, dataset: Dataset) -> Iterator[Row]:
 def the_map(means: Means) -> "Figure":
     """Draw every remedy as a point, whose name the page shows under the pointer."""
     from sojourn.figures import legends
-    from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, styled, tip
+    from sojourn.figures.style import CAPACITY, drawn, tip
     from sojourn.study.panels import GREY
 
     sweeps = {"places": "queue", "marked-places": "reader", "scout-places": "queue"}
@@ -206,8 +206,7 @@ def the_map(means: Means) -> "Figure":
         ),
         "scout",
     ]
-    with styled():
-        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 4.4), layout="constrained")
+    with drawn(4.4) as drawing:
         axes = drawing.subplots()
         axes.fill_between([0.05, strip.BOUNDS.delay_ms], 100 * strip.BOUNDS.share, 100, color=CAPACITY, zorder=0)
         for name, axis in sweeps.items():

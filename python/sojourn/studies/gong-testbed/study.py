@@ -410,10 +410,9 @@ def all_reds(means: Means) -> "Figure":
 def over_time(means: Means) -> "Figure":
     """Draw each second of the first runs."""
     from sojourn.figures import legends
-    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+    from sojourn.figures.style import drawn, family
 
-    with styled():
-        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 4.6), layout="constrained")
+    with drawn(4.6) as drawing:
         grid = drawing.subplots(len(_MBPS), len(_STACKED), sharex=True, sharey="row")
         for (place, queue), axes in zip(itertools.product(_MBPS, _STACKED), grid.flat, strict=True):
             tcp, low = (

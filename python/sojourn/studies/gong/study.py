@@ -368,12 +368,11 @@ def who_uses_the_link(means: Means) -> "Figure":
 def kiviat(means: Means) -> "Figure":
     """Draw the drop rates of all packets, of TCP's and of LEDBAT's on three axes."""
     from sojourn.figures import legends
-    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+    from sojourn.figures.style import PAGE_WIDTH_IN, drawn, family
 
     corners = [math.pi / 2, 11 * math.pi / 6, 7 * math.pi / 6]
     kinds = (("bottleneck_drop_rate", None), ("drop_rate", "tcp"), ("drop_rate", "background"))
-    with styled():
-        drawing = Drawing(figsize=(PAGE_WIDTH_IN / 2, 3.4), layout="constrained")
+    with drawn(3.4, PAGE_WIDTH_IN / 2) as drawing:
         axes = drawing.add_subplot(projection="polar")
         for position, queue in enumerate((*_TAIL, *_AQMS)):
             rates = [means.number("disciplines", *one, queue=queue, spread="50 ms").mean for one in kinds]
@@ -394,10 +393,9 @@ def kiviat(means: Means) -> "Figure":
 def two_axes(means: Means) -> "Figure":
     """Draw queue and share over capacity on two axes."""
     from sojourn.figures import legends
-    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+    from sojourn.figures.style import drawn, family
 
-    with styled():
-        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
+    with drawn(3.2) as drawing:
         left = drawing.subplots()
         right = left.twinx()
         for position, queue in enumerate(("RED", "SFQ", "CoDel")):
@@ -446,10 +444,9 @@ _FULL_PERCENT = 95
 
 def _over_duty_cycles(means: Means, metric: str, title: str) -> "Figure":
     from sojourn.figures import legends
-    from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, family, styled
+    from sojourn.figures.style import CAPACITY, drawn, family
 
-    with styled():
-        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
+    with drawn(3.0) as drawing:
         for axes, rtt_ms in zip(drawing.subplots(1, 2, sharey=True), (6, 50), strict=True):
             used = means.cells("duty", "bottleneck_utilization", rtt_ms=rtt_ms)
             idle = {cell.at["duty_percent"] for cell in used} - {
@@ -488,12 +485,11 @@ def _over_duty_cycles(means: Means, metric: str, title: str) -> "Figure":
 def controls_and_disciplines(means: Means) -> "Figure":
     """Draw the queue's part of the buffer and TCP's share, joined, for each control and discipline."""
     from sojourn.figures import legends
-    from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+    from sojourn.figures.style import CAPACITY, INK, drawn, family
 
     variants = ["LEDBAT (RFC 6817)", "NICE (Linux)", "TCP-LP (its paper)"]
     titles = ("as in ns-2, or the control's paper", "RFC 6817, NICE of Linux, TCP-LP's paper")
-    with styled():
-        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
+    with drawn(3.2) as drawing:
         for axes, controls, title in zip(drawing.subplots(1, 2), (_CONTROLS, variants), titles, strict=True):
             for control, style in zip(controls, ("-", "--", ":"), strict=True):
                 for position, name in enumerate((*_TAIL, *_AQMS)):

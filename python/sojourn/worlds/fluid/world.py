@@ -10,6 +10,7 @@ import numpy as np
 from sojourn import _native, networks
 from sojourn.reading import input_error
 from sojourn.record import Record
+from sojourn.resolved import amount
 from sojourn.spelling import spelled
 from sojourn.tables import Column, coded, plain
 from sojourn.worlds.fluid.model import Class, Model, Red
@@ -195,7 +196,7 @@ def model(scenario: Record) -> Model:
     if len(packet_bytes) > 1:
         raise _refused("transport", f"packets of {sorted(packet_bytes)} bytes", "packets of one size")
     (size,) = packet_bytes
-    rate = _rate(link.rate) / 8 / size
+    rate = amount(link.rate, "bit/s") / 8 / size
     queue = link.queue
     red = _red(queue, size, rate)
     limit = _packets("bottleneck.queue.limit", queue.limit, size, rate)
@@ -260,15 +261,11 @@ def _refused(key: str, found: object, allowed: str) -> _native.InputError:
 
 
 def _seconds(text: str) -> float:
-    return _quantity(text, "s")
-
-
-def _rate(text: str) -> float:
-    return _quantity(text, "bit/s")
+    return amount(text, "s")
 
 
 def _bytes(text: str) -> int:
-    return round(_quantity(text, "B"))
+    return round(amount(text, "B"))
 
 
 def _packets(key: str, text: str, packet_bytes: int, packets_per_s: float) -> float:
@@ -277,10 +274,3 @@ def _packets(key: str, text: str, packet_bytes: int, packets_per_s: float) -> fl
     if unit not in per_packet:
         raise _refused(key, text, "packets, bytes, or time at the link's rate")
     return number / per_packet[unit]
-
-
-def _quantity(text: str, unit: str) -> float:
-    found = _native.quantity(text)
-    if found is None or found[1] != unit:
-        raise TypeError(f"a resolved scenario holds {text!r} where a quantity in {unit} belongs")
-    return found[0]

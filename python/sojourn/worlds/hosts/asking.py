@@ -8,9 +8,9 @@ from typing import Any
 from sojourn.reading import input_error
 from sojourn.worlds.hosts.admission import MAX_LOGGED, Ends, Limits, bound
 from sojourn.worlds.hosts.protocol import Message
-from sojourn.worlds.linux.plan import BASE_S, PROBE, PROBE_INTERVAL_S, Job, row
+from sojourn.worlds.linux.plan import BASE_S, PROBE, PROBE_INTERVAL_S, Job
 from sojourn.worlds.linux.plan.check import TCP, UDP, UTP, carried, check_sockets, endpoint_kind
-from sojourn.worlds.linux.plan.flows import Flow, flows, seconds
+from sojourn.worlds.linux.plan.flows import Flow, flows, routes_of, seconds
 
 REMARK = (
     "the path between the hosts took the place of what the scenario says of links, queues and round-trip times; "
@@ -49,7 +49,7 @@ def job(
     how = {group["name"]: _logged(group) if packets else carried(group) for group in scenario["group"]}
     placed = [
         replace(flow, near=ends.local, far=ends.peer, port=ends.first_port + flow.id)
-        for flow in flows(scenario, seed, how, row.routes(scenario))
+        for flow in flows(scenario, seed, how, routes_of(scenario))
     ]
     times = {"duration_s": seconds(scenario["duration"]), "warmup_s": seconds(scenario["warmup"]), "bin_s": bin_s}
     unseen = [link for link in ("bottleneck", "reverse") if link in scenario]

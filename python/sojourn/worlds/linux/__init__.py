@@ -47,11 +47,9 @@ class Linux(World[LinuxOptions]):
     def fit(self, scenario: _native.Scenario, options: LinuxOptions) -> list[str]:
         """Return what Linux does otherwise; raises InputError for what it does not have."""
         del options
-        from sojourn.worlds.linux.plan import routes_of
         from sojourn.worlds.linux.plan.check import fit
 
-        resolved = json.loads(scenario.to_json())
-        return list(fit(resolved, routes_of(scenario, resolved)).remarks)
+        return list(fit(json.loads(scenario.to_json())).remarks)
 
     def estimate_s(self, scenario: _native.Scenario, options: LinuxOptions) -> float:
         """Return the time for the start of a kernel, and for its packets."""

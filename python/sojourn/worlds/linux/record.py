@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.data.statistics import jain
 from sojourn.networks import Route
 from sojourn.worlds.linux.crossing import Crossing
 from sojourn.worlds.linux.observed import Observed, are_data
@@ -46,13 +47,6 @@ def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
         "jain_all": jain([flow["goodput_mbps"] for flow in flows]),
     }
     return json.dumps(document)
-
-
-def jain(values: Sequence[float]) -> float | None:
-    """Return Jain's fairness index; None where nothing was delivered."""
-    numbers = np.array(values, dtype=np.float64)
-    squares = float((numbers**2).sum())
-    return float(numbers.sum() ** 2 / (len(numbers) * squares)) if squares else None
 
 
 def spread(values: Any, quantiles: Sequence[str] = tuple(_QUANTILES), *, most: bool = True) -> dict[str, float | None]:

@@ -98,13 +98,10 @@ def run(
     """
     resolved: dict[str, Any] = Record.parse(scenario.to_json())
     # What is wrong with the scenario comes before what is missing on the machine.
-    routes = plan.routes_of(scenario, resolved)
-    _check_programs(fit(resolved, routes))
+    _check_programs(fit(resolved))
     kernel = _Timed(choose(how.kernel))
     shaping = plan.shaping.How(how.shaper, kernel.virtual_time)
-    planned = [
-        plan.job(resolved, seed, shaping, routes=routes, bin_s=bin_s or DEFAULT_BIN_S, ends=packets) for seed in seeds
-    ]
+    planned = [plan.job(resolved, seed, shaping, bin_s=bin_s or DEFAULT_BIN_S, ends=packets) for seed in seeds]
     with work_folder() as place:
         folders = {place / f"seed-{seed}": one for seed, one in zip(seeds, planned, strict=True)}
         for folder, one in folders.items():

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sojourn import _native, networks
+from sojourn import networks
 from sojourn.worlds.linux.plan import access, changes, row, shaping, topology
 from sojourn.worlds.linux.plan.check import Fit, fit, links
-from sojourn.worlds.linux.plan.flows import Flow, Path, Routes, distinct, flows, paths, probe, seconds
+from sojourn.worlds.linux.plan.flows import Flow, Path, distinct, flows, paths, probe, routes_of, seconds
 from sojourn.worlds.linux.plan.graph import graph
 from sojourn.worlds.linux.plan.shaping import How
 from sojourn.worlds.linux.plan.topology import Layout
@@ -45,16 +45,14 @@ def job(
     seed: int,
     how: How,
     *,
-    routes: Routes | None = None,
     bin_s: float = 0.1,
     ends: bool = False,
 ) -> Job:
     """Plan one run of a resolved scenario, with captures at both ends of the path where `ends` asks for them.
 
-    A network needs the routes of its groups (`routes_of`). Raises InputError where Linux cannot have it.
+    Raises InputError where Linux cannot have it.
     """
-    routes = routes or row.routes(scenario)
-    said = fit(scenario, routes)
+    routes, said = routes_of(scenario), fit(scenario)
     all_flows, all_paths = flows(scenario, seed, said.how, routes), distinct(paths(scenario, routes))
     tables = {name: table for name, (_, table) in links(scenario).items()}
     layout = graph(tables, all_paths) if networks.is_network(scenario) else row.row(scenario)
@@ -76,22 +74,6 @@ def job(
     }
     remarks = [*said.remarks, *([] if how.exact_timers else [REAL_TIME])]
     return Job(plan, all_flows, said, remarks, places=layout.places)
-
-
-def routes_of(scenario: _native.Scenario, resolved: Mapping[str, Any]) -> Routes:
-    """Return the routes of a scenario's groups, over links as the file calls them."""
-    if not networks.is_network(resolved):
-        return row.routes(resolved)
-
-    def named(names: Sequence[str]) -> tuple[str, ...]:
-        return tuple(name.removeprefix("hops_") for name in names)
-
-    return {
-        group: [
-            networks.Route(named(there), named(back), *named([main] if main else [])) for there, back, main, _ in own
-        ]
-        for group, own in networks.routes(scenario).items()
-    }
 
 
 def _tc(

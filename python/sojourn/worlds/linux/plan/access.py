@@ -8,9 +8,8 @@ nothing in a card's ring.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sojourn import _native
 from sojourn.worlds.linux.plan import shaping
-from sojourn.worlds.linux.plan.express import LinkFacts, Refusal, shown
+from sojourn.worlds.linux.plan.express import LinkFacts, Refusal, rate_bps, shown
 from sojourn.worlds.linux.plan.flows import Flow
 
 # A host without a qdisc has an endless FIFO.
@@ -54,7 +53,7 @@ def lines(device: str, how: shaping.How, flows: Sequence[Flow], packet_bytes: in
     made = [shaping.root(device)] if sending else []
     filtered = f"filter add dev {device} parent 1: protocol ip prio 1 u32"
     for number, flow in enumerate(sending, start=1):
-        place, link = f"1:{number:x}", LinkFacts(_rate_bps(flow.table), packet_bytes)
+        place, link = f"1:{number:x}", LinkFacts(rate_bps(flow.table["access_rate"]), packet_bytes)
         qdisc = _QDISCS[flow.table.get("host", {}).get("qdisc", "none")]
         match = f"match ip src {flow.source}/32 match ip dst {flow.sink}/32 match ip dport {flow.port} 0xffff"
         made += [
@@ -63,8 +62,3 @@ def lines(device: str, how: shaping.How, flows: Sequence[Flow], packet_bytes: in
             f"{filtered} {match} flowid {place}",
         ]
     return made
-
-
-def _rate_bps(group: Mapping[str, Any]) -> float:
-    found = _native.quantity(group["access_rate"])
-    return found[0] if found else 0.0

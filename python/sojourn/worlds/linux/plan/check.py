@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _native, networks, plugins
+from sojourn.resolved import amount
 from sojourn.spelling import spelled_overrides
 from sojourn.worlds.linux.plan import access, express
 from sojourn.worlds.linux.plan.changes import State, Step, step
 from sojourn.worlds.linux.plan.changes import refusals as step_refusals
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
-from sojourn.worlds.linux.plan.flows import Routes, distinct, paths, seconds
+from sojourn.worlds.linux.plan.flows import distinct, paths, routes_of, seconds
 from sojourn.worlds.linux.plan.graph import MOST_LINKS
 from sojourn.worlds.linux.plan.row import MOST_HOPS
 from sojourn.worlds.linux.plan.shaping import MAX_DELAYS
@@ -51,9 +52,9 @@ class Fit:
     """How the hosts' kernels are switched."""
 
 
-def fit(scenario: Mapping[str, Any], routes: Routes) -> Fit:
+def fit(scenario: Mapping[str, Any]) -> Fit:
     """Say a resolved scenario to Linux; raises InputError with all that does not fit."""
-    if too_many := list(_sizes(scenario, routes)):
+    if too_many := list(_sizes(scenario)):
         # What else such a scenario has would be said for each of its links.
         raise refused(too_many)
     refusals = [
@@ -207,13 +208,13 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
         yield from _strangers(hop, f"hop.{hop['name']}.", (*_LINK_KEYS, *_HOP_KEYS))
 
 
-def _sizes(scenario: Mapping[str, Any], routes: Routes) -> Iterable[Refusal]:
+def _sizes(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
     """Refuse more links, paths and delays than there can be."""
     hops = len(scenario.get("hop", []))
     most = MOST_LINKS - len(links(scenario)) + hops if networks.is_network(scenario) else MOST_HOPS
     if hops > most:
         yield Refusal("hop", f"{hops} further links", f"{most} at most", who="the testbed")
-    all_paths = distinct(paths(scenario, routes))
+    all_paths = distinct(paths(scenario, routes_of(scenario)))
     if len(all_paths) > _MAX_PATHS:
         yield Refusal("group", f"{len(all_paths)} paths", f"{_MAX_PATHS} at most", who="the testbed")
     delays = {path.rtt_s for path in all_paths}
@@ -308,5 +309,4 @@ def carried(group: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _packet_bytes(transport: Mapping[str, Any]) -> int:
-    sizes = (_native.quantity(transport[key]) for key in ("payload", "header"))
-    return round(sum(size[0] for size in sizes if size))
+    return round(sum(amount(transport[key], "B") for key in ("payload", "header")))

@@ -11,6 +11,7 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.registry import Entry, catalogue
+from sojourn.resolved import amount
 from sojourn.spelling import spelled
 from sojourn.worlds.linux.plan.flows import code_point
 
@@ -138,8 +139,7 @@ def _shaped(table: Mapping[str, Any], link: LinkFacts, rate: float) -> tuple[str
 
 def rate_bps(text: str) -> float:
     """Return a rate of a resolved scenario."""
-    found = _native.quantity(text)
-    return found[0] if found else 0.0
+    return amount(text, "bit/s")
 
 
 def control(table: Mapping[str, Any], key: str) -> Expressed | list[Refusal]:

@@ -1,13 +1,15 @@
 """Which flow runs between which addresses, when, and with what."""
 
+import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn import _native
+from sojourn import _native, networks
 from sojourn.networks import Route
 from sojourn.registry import origins
+from sojourn.resolved import amount
 
 FIRST_PORT = 5000
 _HOSTS_PER_BYTE = 256
@@ -129,14 +131,24 @@ def code_point(name: str | int) -> int:
 
 def seconds(text: str) -> float:
     """Return a resolved scenario's length of time in seconds."""
-    found = _native.quantity(text)
-    if found is None or found[1] != "s":
-        raise TypeError(f"a resolved scenario holds {text!r} where a length of time belongs")
-    return found[0]
+    return amount(text, "s")
 
 
 Routes = Mapping[str, Sequence[Route]]
 """The routes of each group, dealt out to its flows."""
+
+
+def routes_of(scenario: Mapping[str, Any]) -> Routes:
+    """Return the routes of the groups of a resolved scenario, over links as the file calls them."""
+
+    def named(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name.removeprefix("hops_") for name in names)
+
+    found = networks.routes(_native.load_json(json.dumps(scenario)))
+    return {
+        group: [Route(named(there), named(back), *named([main] if main else [])) for there, back, main, _ in own]
+        for group, own in found.items()
+    }
 
 
 def paths(scenario: Mapping[str, Any], routes: Routes) -> dict[str, list[Path]]:

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from sojourn.networks import Route
 from sojourn.worlds.linux.plan.topology import FAR, NEAR, PROBING, Layout, Place
 
 MOST_HOPS = 8
@@ -33,22 +32,6 @@ def row(scenario: Mapping[str, Any]) -> Layout:
     back_only = Place(False, "fwd", "rtr", ("", ""), NEAR, has_rtts=True)
     pauses = {} if "reverse" in places else {"reverse": back_only}
     return Layout(names, wires, routes, places, pauses, has_one_ways=False)
-
-
-def routes(scenario: Mapping[str, Any]) -> dict[str, list[Route]]:
-    """Return the routes of a chain's groups: all that go one way cross the same links."""
-    hops = scenario.get("hop", [])
-
-    def way(direction: str, main: str) -> tuple[str, ...]:
-        first, last = (
-            [hop["name"] for hop in hops if (hop["direction"], hop["at"]) == (direction, at)]
-            for at in ("before", "after")
-        )
-        return (*first, *([main] if main in scenario else []), *last)
-
-    there, back = way("forward", "bottleneck"), way("reverse", "reverse")
-    of_direction = {"forward": Route(there, back, "bottleneck"), "reverse": Route(back, there, "reverse")}
-    return {group["name"]: [of_direction[group["direction"]]] for group in scenario["group"]}
 
 
 def _places(scenario: Mapping[str, Any]) -> dict[str, Place]:
