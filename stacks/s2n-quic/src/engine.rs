@@ -1,7 +1,7 @@
 //! S2n-quic's endpoint without I/O: its provider hands the endpoint over instead of running it, and queues and time are ours.
 
 use s2n_quic::provider::{io, random};
-use s2n_quic_core::endpoint::{CloseError, Endpoint};
+use s2n_quic_core::endpoint::Endpoint;
 use s2n_quic_core::inet::{
     ExplicitCongestionNotification, IpV4Address, SocketAddress, SocketAddressV4, datagram::Header,
 };
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::Duration;
 
 /// A datagram and its UDP and IP headers fit into an Ethernet frame, which is also the largest MTU that s2n-quic probes.
@@ -40,10 +40,8 @@ pub fn time(timestamp: Timestamp) -> Time {
 pub trait Engine {
     /// Takes in what has arrived.
     fn receive(&mut self, inbox: &mut Inbox, now: Timestamp);
-    /// Does what is due, and writes all that may be sent now.
-    fn transmit(&mut self, outbox: &mut Outbox, now: Timestamp);
-    /// Takes in what the application did.
-    fn poll_wakeups(&mut self, context: &mut Context<'_>, now: Timestamp) -> Poll<Result<usize, CloseError>>;
+    /// Takes in what the application did, does what is due, and writes all that may be sent now.
+    fn work(&mut self, context: &mut Context<'_>, outbox: &mut Outbox, now: Timestamp);
     /// When something is due next.
     fn timeout(&self) -> Option<Timestamp>;
 }
@@ -53,12 +51,10 @@ impl<E: Endpoint<PathHandle = RemoteAddress>> Engine for E {
         Endpoint::receive(self, inbox, &now);
     }
 
-    fn transmit(&mut self, outbox: &mut Outbox, now: Timestamp) {
-        Endpoint::transmit(self, outbox, &now);
-    }
-
-    fn poll_wakeups(&mut self, context: &mut Context<'_>, now: Timestamp) -> Poll<Result<usize, CloseError>> {
-        Endpoint::poll_wakeups(self, context, &now)
+    fn work(&mut self, context: &mut Context<'_>, outbox: &mut Outbox, now: Timestamp) {
+        // An endpoint ends with its client or server, which live as long as it does.
+        let _ = self.poll_wakeups(context, &now);
+        self.transmit(outbox, &now);
     }
 
     fn timeout(&self) -> Option<Timestamp> {
@@ -72,8 +68,8 @@ pub struct Handover(Rc<RefCell<Option<Box<dyn Engine>>>>);
 
 impl Handover {
     /// The endpoint, once.
-    pub fn take(&self) -> Option<Box<dyn Engine>> {
-        self.0.borrow_mut().take()
+    pub fn take(&self) -> Box<dyn Engine> {
+        self.0.take().expect("it has started")
     }
 }
 
@@ -82,7 +78,7 @@ impl io::Provider for Handover {
     type Error = Infallible;
 
     fn start<E: Endpoint<PathHandle = RemoteAddress>>(self, endpoint: E) -> Result<SocketAddress, Infallible> {
-        *self.0.borrow_mut() = Some(Box::new(endpoint));
+        self.0.replace(Some(Box::new(endpoint)));
         Ok(address())
     }
 }

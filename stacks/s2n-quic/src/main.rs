@@ -25,11 +25,12 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// Room for what is under way on any path of the ready scenarios: nothing but the congestion window is to hold a sender back.
 const WINDOW_BYTES: u32 = 64_000_000;
-/// Longer than any scenario.
+/// Longer than any scenario. Without an idle timeout, connections have nothing to wait for at times, which s2n-quic asserts
+/// against.
 const LONG: Duration = Duration::from_secs(1_000_000);
 const PROTOCOL: [&str; 1] = ["sojourn"];
-/// Of a key that is no secret, for localhost, until 2126. Signatures of Ed25519 have always the same length, those of ECDSA do
-/// not, and bytes are what a link carries.
+/// For localhost, valid from 2020 to 2126, no CA's, and signed with its own key, which is no secret. Signatures of Ed25519 have
+/// always the same length, those of ECDSA do not, and bytes are what a link carries.
 static CERTIFICATE: &[u8] = include_bytes!("../certificate.der");
 /// What is before a private key of Ed25519 in PKCS #8 (RFC 8410 section 7).
 const KEY_HEADER: [u8; 16] = [0x30, 0x2E, 2, 1, 0, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20];
@@ -37,15 +38,11 @@ const KEY: [u8; 32] = [7; 32];
 
 fn limits() -> Result<Limits, Failure> {
     Ok(Limits::new()
-        .with_max_idle_timeout(Duration::ZERO)?
+        .with_max_idle_timeout(LONG)?
         .with_max_handshake_duration(LONG)?
         .with_data_window(u64::from(WINDOW_BYTES))?
         .with_unidirectional_data_window(u64::from(WINDOW_BYTES))?
         .with_max_send_buffer_size(WINDOW_BYTES)?)
-}
-
-fn handed(handover: &Handover) -> Box<dyn Engine> {
-    handover.take().expect("it has started")
 }
 
 /// A client with this control, and its endpoint.
@@ -59,7 +56,7 @@ fn client(control: impl congestion_controller::Provider, random: Seeded) -> Resu
         .with_congestion_controller(control)?
         .with_io(handover.clone())?
         .start()?;
-    Ok((handed(&handover), client))
+    Ok((handover.take(), client))
 }
 
 fn server(random: Seeded) -> Result<(Box<dyn Engine>, Server), Failure> {
@@ -73,7 +70,7 @@ fn server(random: Seeded) -> Result<(Box<dyn Engine>, Server), Failure> {
         .with_random(random)?
         .with_io(handover.clone())?
         .start()?;
-    Ok((handed(&handover), server))
+    Ok((handover.take(), server))
 }
 
 /// Both ends of a connection.

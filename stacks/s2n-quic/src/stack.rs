@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 /// What is written at once.
 static CHUNK: [u8; 65_536] = [0; 65_536];
@@ -87,12 +87,11 @@ impl S2n {
         loop {
             if self.woken.0.swap(false, Ordering::Relaxed) {
                 // Nobody closes a connection here: a record of one that ended would be taken for one of a slow path.
-                if let std::task::Poll::Ready(Err(error)) = self.task.as_mut().poll(&mut context) {
+                if let Poll::Ready(Err(error)) = self.task.as_mut().poll(&mut context) {
                     panic!("the connection is lost: {error}");
                 }
             }
-            let _ = self.engine.poll_wakeups(&mut context, now);
-            self.engine.transmit(&mut self.outbox, now);
+            self.engine.work(&mut context, &mut self.outbox, now);
             if !self.woken.0.load(Ordering::Relaxed) {
                 break;
             }
