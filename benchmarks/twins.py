@@ -1,6 +1,7 @@
 """How true is a line that was read from a capture? Written to docs/validation/twins.md.
 
     python -m benchmarks.twins --lines 40
+    python -m benchmarks.twins --lines 40 --calibrate   # on the other half: by how much intervals have to be widened
 
 Lines are drawn from the population (`sojourn list lines`); half of them, those of odd places, were never looked at
 while `sojourn import` was written. On each, one upload or download is simulated and captured at the bottleneck; what is
@@ -8,10 +9,10 @@ imported from the capture is set beside the line, and what `sojourn whatif` says
 """
 
 import argparse
+import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,22 @@ from sojourn import InputError, Scenario, scenario
 from sojourn.imported import read
 from sojourn.imported.twins import nearest
 from sojourn.lines import chosen
-from sojourn.whatif import AS_IT_IS, what_if
+from sojourn.whatif import AS_IT_IS, REMEDIES, WIDENING, what_if
 from sojourn.worlds.linux.plan import express
 
 NAME = "twins"
+CALIBRATION = "twins-calibration"
 PAGE = "validation/twins"
 RTT = "20 ms"
 DURATION_S = 20
 MOST_MBPS = 120.0
 FULL_BYTES, UDP_BYTES = 1500, 28
 RATE_WITHIN, RTT_WITHIN_MS, BUFFER_WITHIN, DELAY_WITHIN = 0.05, 2.0, 0.15, 0.20
+DEVELOPING, HELD_OUT = 0, 1
 COMPARED = (AS_IT_IS, "cake at 90 %")
 DELAY = "voip_delay_ms_p99.call"
+HELD = 0.9
+KINDS = ("voip_delay_ms_p99", "fct_ms_p99", "page_ms_mean", "goodput_mbps")
 
 
 @dataclass(frozen=True)
@@ -56,9 +61,9 @@ def _tables(name: str, way: str, groups: Sequence[dict[str, Any]], duration_s: i
     }
 
 
-def lines(count: int) -> Iterator[Line]:
-    """Yield lines of the held-out half, in both directions, that are not too fast for a capture of seconds."""
-    for one in chosen(f"home:{2 * count}")[1::2]:
+def lines(count: int, half: int = HELD_OUT) -> Iterator[Line]:
+    """Yield lines of one half, in both directions, that are not too fast for a capture of seconds."""
+    for one in chosen(f"home:{2 * count}")[half::2]:
         for way in ("up", "down"):
             name = one["name"]
             try:
@@ -112,20 +117,61 @@ def judge(line: Line) -> dict[str, Any]:
         "true_buffer": line.buffer_ms,
         "queue": own.to_dict()["bottleneck"]["queue"]["kind"],
         "true_queue": link["queue"]["kind"],
-        "delays": {name: ((true.interval(name, DELAY) or (nan,))[0], told.interval(name, DELAY)) for name in COMPARED},
+        "values": {
+            one.name: {
+                metric: [true_value[0], *stated]
+                for metric in told.values[one.name]
+                if (stated := told.twins(one.name, metric)) and (true_value := true.twins(one.name, metric))
+            }
+            for one in told.remedies
+        },
     }
 
 
-def measure(count: int) -> None:
-    """Judge all lines, one after the other; keep what was measured."""
+def measure(count: int, half: int = HELD_OUT) -> list[dict[str, Any]]:
+    """Judge all lines of a half, one after the other."""
     rows = []
-    for line in lines(count):
+    for line in lines(count, half):
         say(f"{line.name} {line.way}")
         try:
             rows.append(judge(line))
         except InputError as error:
             say(f"  left out: {error}")
-    save(NAME, {"seconds": DURATION_S, "rows": rows})
+    return rows
+
+
+def calibrate(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return by how much intervals have to be widened to hold the true value on nine of ten lines of a constant rate.
+
+    As a part of the median, by remedy and metric: the split conformal quantile (Vovk et al. 2005;
+    Romano et al. 2019 for intervals) of how far the true value lies outside the interval.
+    """
+    steady = [one for one in rows if one["is_steady"]]
+    found: dict[str, dict[str, float]] = {}
+    for remedy in REMEDIES:
+        for metric in KINDS:
+            outside = sorted(
+                max(low - true, true - high) / middle
+                for one in steady
+                for key, (true, middle, low, high) in one["values"][remedy.name].items()
+                if key.partition(".")[0] == metric and middle > 0
+            )
+            place = math.ceil((len(outside) + 1) * HELD) - 1
+            found.setdefault(remedy.name, {})[metric] = max(0.0, outside[place])
+    return found
+
+
+def write_widening(found: Mapping[str, Mapping[str, float]], lines_used: int) -> None:
+    """Write what `sojourn whatif` widens its intervals by."""
+    text = [
+        "# By how much the interval of a line's twins is widened at either end, as a part of its median, so that nine",
+        "# of ten lines have their own value in it: what twins of an imported line do not share with the line, such as",
+        f"# the way of its delay. Measured on {lines_used} directions of lines of a constant rate:",
+        "# python -m benchmarks.twins --calibrate. The lines of docs/validation/twins.md are others.",
+    ]
+    for name, values in found.items():
+        text += ["", f'["{name}"]', *(f"{metric} = {value:.3f}" for metric, value in values.items())]
+    WIDENING.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
 def render(found: Mapping[str, Any]) -> list[str]:
@@ -183,7 +229,7 @@ def _summary(rows: Sequence[Mapping[str, Any]], where: str) -> str:
         one["buffer"] is not None and abs(one["buffer"] / max(one["true_buffer"], 0.1) - 1) <= BUFFER_WITHIN
         for one in fifos
     ]
-    delays = {name: [(true, *told) for one in rows for true, told in [one["delays"][name]]] for name in COMPARED}
+    delays = {name: [one["values"][name][DELAY] for one in rows] for name in COMPARED}
     near = {
         name: part([abs(middle / true - 1) <= DELAY_WITHIN for true, middle, _, _ in some])
         for name, some in delays.items()
@@ -200,7 +246,7 @@ def _cell(one: Mapping[str, Any], key: str) -> str:
     if key == "queue":
         return f"{one['queue']} / {one['true_queue']}"
     if key in COMPARED:
-        true, (middle, low, high) = one["delays"][key]
+        true, middle, low, high = one["values"][key][DELAY]
         return f"{middle:.3g} ({low:.3g} to {high:.3g}) / {true:.3g}"
     told = "–" if one[key] is None else f"{one[key]:.3g}"  # noqa: RUF001 (an en dash, as printed tables have it)
     return f"{told} / {one[f'true_{key}']:.3g}"
@@ -211,9 +257,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.twins", description="Imported lines beside true ones.")
     parser.add_argument("--lines", type=int, default=24, help="lines, each in both directions")
     parser.add_argument("--render", action="store_true", help="only write the page, from the stored numbers")
+    parser.add_argument("--calibrate", action="store_true", help="measure the other half; write what intervals need")
     asked = parser.parse_args()
+    if asked.calibrate:
+        if not asked.render:
+            save(CALIBRATION, {"seconds": DURATION_S, "rows": measure(asked.lines, DEVELOPING)})
+        rows = load(CALIBRATION)["rows"]
+        write_widening(calibrate(rows), sum(one["is_steady"] for one in rows))
+        return
     if not asked.render:
-        measure(asked.lines)
+        save(NAME, {"seconds": DURATION_S, "rows": measure(asked.lines)})
     write_page(PAGE, "\n\n".join(render(load(NAME))))
 
 

@@ -4,8 +4,11 @@ A line of which something is not known (`unknown`) is many lines. Each of its tw
 remedy; the remedies are fixed, as a router's settings are, while the line under them is not.
 """
 
+import functools
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +34,9 @@ _PARTS = (0.95, 0.9, 0.8)
 _BETWEEN = 0.9
 _LINE = {UP: {"name": MODEM, "at": "after"}, DOWN: {"name": ISP, "at": "before"}}
 _LOW, _HIGH = 5, 95
+WIDENING = Path(__file__).parent / "imported" / "widening.toml"
+"""By how much an interval over twins is widened, by remedy and metric, as a part of the median: twins differ in
+what is not known of a line's values, and this is what none of them has of the line."""
 # A remedy that leaves bulk flows less than this part of what they have as it is, is none.
 _KEPT = 0.7
 # Delays that are no longer than this times the shortest are as good.
@@ -158,6 +164,11 @@ def _kind(group: Mapping[str, Any]) -> str:
     return str(traffic if isinstance(traffic, str) else traffic["kind"])
 
 
+@functools.cache
+def _widening() -> dict[str, dict[str, float]]:
+    return tomllib.loads(WIDENING.read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True)
 class WhatIf:
     """What the twins of a line measured as they are and with each remedy."""
@@ -174,12 +185,24 @@ class WhatIf:
     """Of twins."""
     runs: int
 
-    def interval(self, remedy: str, metric: str) -> tuple[float, float, float] | None:
+    def twins(self, remedy: str, metric: str) -> tuple[float, float, float] | None:
         """Return the median over the twins, and the ends between which nine of ten lie; None where nothing is known."""
         known = self.values[remedy].get(metric)
         if not known:
             return None
         return float(np.median(known)), float(np.percentile(known, _LOW)), float(np.percentile(known, _HIGH))
+
+    def interval(self, remedy: str, metric: str) -> tuple[float, float, float] | None:
+        """Return the same, with the ends between which the line's own value lies on nine of ten lines.
+
+        A line of which all is known has one twin, and its value.
+        """
+        found = self.twins(remedy, metric)
+        if found is None or self.count == 1:
+            return found
+        middle, low, high = found
+        more = middle * _widening()[remedy].get(metric.partition(".")[0], 0.0)
+        return middle, max(0.0, low - more), high + more
 
     @property
     def calls(self) -> list[str]:
@@ -292,7 +315,8 @@ class WhatIf:
         first = (
             "All of this line is known: it has one twin."
             if self.count == 1
-            else f"{self.count} twins of the line, drawn from what is not known of it; in brackets, nine of ten."
+            else f"{self.count} twins of the line, drawn from what is not known of it. In brackets: where nine of ten "
+            "lines of a constant rate, imported from a capture, had their own value."
         )
         return [
             f"{first} {self.runs} run{'s' if self.runs > 1 else ''} each, with the same seeds.",
@@ -341,7 +365,8 @@ class WhatIf:
                 picture(
                     remedies(spans),
                     "99 % of a call's packets take no longer than this.",
-                    "Dots are the median over all twins of the line, bars what nine of ten have.",
+                    "Dots are the median over all twins of the line, bars where nine of ten imported lines had "
+                    "their own value.",
                     name="whatif",
                 )
             ],
