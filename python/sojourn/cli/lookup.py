@@ -8,6 +8,7 @@ from typing import Any
 from sojourn import _native, ready, worlds
 from sojourn.data import metrics
 from sojourn.registry import Line, catalogue, entries
+from sojourn.worlds import stacks
 
 Row = dict[str, str]
 
@@ -67,6 +68,11 @@ def scenario_rows() -> list[Row]:
         for title, members in ready.grouped().items()
         for one in members
     ]
+
+
+def stack_rows() -> list[Row]:
+    """Return a row for each stack of the sources: what it is, its controls, and whether it is built."""
+    return [stack.row for stack in stacks.in_sources()]
 
 
 def overview() -> dict[str, list[str]]:

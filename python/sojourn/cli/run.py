@@ -1,5 +1,6 @@
 """The command `run`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +107,8 @@ def run(  # noqa: PLR0913 (one for each option)
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
     native = read(source, [*on_line(line), *overrides, *numbers], root)
     render.print_warnings(native.warnings)
+    if native.stack is not None:
+        wanted = _wanted_of_stack(native, wanted, plot)
     if dry_run:
         _list_steps(chosen.steps(native))
         return
@@ -137,6 +140,17 @@ def run(  # noqa: PLR0913 (one for each option)
         render.print_json(result.document())
     else:
         render.print_result(result)
+
+
+def _wanted_of_stack(native: _native.Scenario, wanted: Wanted, plot: str | None) -> Wanted:
+    """Return what runs with a stack keep, their records; raises InputError where more was asked for."""
+    from sojourn.worlds import stacks
+
+    if plot is None and wanted.bin_s is not None:
+        render.print_warnings(["runs with a stack keep their records only: there are no time series, and no figures"])
+        wanted = replace(wanted, bin_s=None)
+    stacks.check_kept(native, wanted)
+    return wanted
 
 
 def _check_places(wanted: dict[str, bool], out: str | None) -> None:

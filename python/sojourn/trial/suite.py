@@ -16,7 +16,8 @@ from sojourn.api import Scenario, scenario
 from sojourn.data.statistics import statistic
 from sojourn.reading import input_error, read_toml, unknown_name
 from sojourn.trial.laws import SEEDS, Law
-from sojourn.trial.stack import Stack, StackError, groups, side_by_side
+from sojourn.trial.stack import Stack, side_by_side
+from sojourn.worlds.stacks import StackError
 
 SUITES = tuple(sorted(Path(file.name).stem for file in resources.files("sojourn").joinpath("suites").iterdir()))
 """The suites that Sojourn brings."""
@@ -69,7 +70,7 @@ class Case:
         """
         tables = {**self.path}
         rtt = tables.pop("rtt", "40 ms")
-        flows = groups() if isinstance(subject, Stack) else {"a": {"control": subject, "transport": "linux"}}
+        flows = subject.groups() if isinstance(subject, Stack) else {"a": {"control": subject, "transport": "linux"}}
         return scenario({**tables, "group": [{"name": name, "rtt": rtt, **table} for name, table in flows.items()]})
 
     def judge(self, subject: str | Stack) -> Law:
