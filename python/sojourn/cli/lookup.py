@@ -8,7 +8,6 @@ from typing import Any
 from sojourn import _native, ready, worlds
 from sojourn.data import metrics
 from sojourn.registry import Line, catalogue, entries
-from sojourn.worlds import stacks
 
 Row = dict[str, str]
 
@@ -72,7 +71,9 @@ def scenario_rows() -> list[Row]:
 
 def stack_rows() -> list[Row]:
     """Return a row for each stack of the sources: what it is, its controls, and whether it is built."""
-    return [stack.row for stack in stacks.in_sources()]
+    from sojourn.worlds.stacks import in_sources
+
+    return [stack.row for stack in in_sources()]
 
 
 def overview() -> dict[str, list[str]]:

@@ -107,8 +107,7 @@ def run(  # noqa: PLR0913 (one for each option)
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
     native = read(source, [*on_line(line), *overrides, *numbers], root)
     render.print_warnings(native.warnings)
-    if native.stack is not None:
-        wanted = _wanted_of_stack(native, wanted, plot)
+    wanted = _wanted_of(native, wanted, plot)
     if dry_run:
         _list_steps(chosen.steps(native))
         return
@@ -142,8 +141,10 @@ def run(  # noqa: PLR0913 (one for each option)
         render.print_result(result)
 
 
-def _wanted_of_stack(native: _native.Scenario, wanted: Wanted, plot: str | None) -> Wanted:
-    """Return what runs with a stack keep, their records; raises InputError where more was asked for."""
+def _wanted_of(native: _native.Scenario, wanted: Wanted, plot: str | None) -> Wanted:
+    """Return what its runs keep: with a stack their records; raises InputError where more was asked for."""
+    if native.stack is None:
+        return wanted
     from sojourn.worlds import stacks
 
     if plot is None and wanted.bin_s is not None:

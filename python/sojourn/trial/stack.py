@@ -154,7 +154,9 @@ def _survives(stack: Stack) -> tuple[bool, str]:
 
 
 def _alone(stack: Stack) -> tuple[bool, str]:
-    used = mean(run["bottleneck"]["utilization"] for run in stack.runs(lab(droptail(34), stack.groups(), duration="60 s")))
+    used = mean(
+        run["bottleneck"]["utilization"] for run in stack.runs(lab(droptail(34), stack.groups(), duration="60 s"))
+    )
     return used is not None and used >= MIN_ALONE, f"utilization {percent(used)}, at least {percent(MIN_ALONE)}"
 
 

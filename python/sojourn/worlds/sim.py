@@ -8,7 +8,6 @@ from sojourn.data.rows import KEPT
 from sojourn.processors import usable_processors
 from sojourn.reading import input_error
 from sojourn.tables import Run
-from sojourn.worlds import stacks
 from sojourn.worlds.world import Progress, Wanted, World
 
 # What a packet and its acknowledgement cost, for estimates: docs/performance.md.
@@ -56,6 +55,8 @@ class Sim(World[SimOptions]):
         """Simulate once for each seed, on a thread for each processor."""
         self.fit(scenario, options)
         if scenario.stack is not None:
+            from sojourn.worlds import stacks
+
             stacks.check_kept(scenario, wanted)
             return stacks.run(scenario, seeds, jobs=jobs, progress=progress)
         keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers, wanted.delays)

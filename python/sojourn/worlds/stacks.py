@@ -85,7 +85,7 @@ def _names() -> list[str]:
 
 
 def found(name: str) -> str | None:
-    """Return the program that a name means: a path, a name on the search path, or one of Sojourn's own that is built."""
+    """Return the program that is meant: a path, a name on the search path, or one of Sojourn's own that is built."""
     program = f"sojourn-stack-{name}"
     places = (name, program, str(_BUILT / "release" / program))
     return next(filter(None, map(shutil.which, places)), None)
