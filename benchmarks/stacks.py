@@ -5,13 +5,9 @@ python -m benchmarks.stacks --render    # only write the page, from the stored n
 """
 
 import argparse
-import json
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import sojourn
@@ -19,6 +15,7 @@ from benchmarks.common import ROOT, Document, load, paragraph, save, say, table,
 from sojourn import trial
 from sojourn.trial.stack import laws
 from sojourn.trial.suite import load as load_suite
+from sojourn.worlds.stacks import Own
 
 NAME = "stacks"
 STACKS = {
@@ -51,39 +48,30 @@ def measure() -> None:
     found: dict[str, Any] = {"cells": {}, "laws": {}, "suites": {}, "wall_s": {}, "versions": {}}
     for stack, controls in STACKS.items():
         say(f"building {stack}")
-        program = _built(stack)
+        Own(stack).build()
         found["versions"][stack] = _version(stack)
         for control, own in controls.items():
             say(f"{stack} {control}, laws")
-            kept = laws(trial.Stack(str(program), control), lambda _: None)
+            kept = laws(trial.Stack(stack, control), lambda _: None)
             found["laws"][f"{stack} {control}"] = [[law.name, law.holds, law.found] for law in kept]
             say(f"{stack} {control}, suite {own}")
-            cases = load_suite(own).judge(trial.Stack(str(program), control), lambda _: None)
+            cases = load_suite(own).judge(trial.Stack(stack, control), lambda _: None)
             found["suites"][f"{stack} {control}"] = [[case.name, case.holds, case.found] for case in cases]
             for queue in QUEUES:
                 say(f"{stack} {control} {queue}")
                 cell = {
                     where: {
-                        _OWN: _simulated(_path(queue, own, beside=beside)),
-                        stack: _ran(program, control, queue, beside),
+                        _OWN: _kept({"control": own, "transport": "linux"}, queue, beside=beside),
+                        stack: _kept({"stack": stack, "control": control}, queue, beside=beside),
                     }
                     for where, beside in (("alone", False), ("beside", True))
                 }
                 found["cells"][f"{stack} {control} {queue}"] = cell
         began = time.monotonic()
-        _ran(program, "cubic" if "cubic" in controls else next(iter(controls)), "droptail", beside=False, flows=2)
+        control = "cubic" if "cubic" in controls else next(iter(controls))
+        _kept({"stack": stack, "control": control, "flows": 2}, "droptail", beside=False)
         found["wall_s"][stack] = time.monotonic() - began
     save(NAME, found)
-
-
-def _built(stack: str) -> Path:
-    """Build a stack; the program."""
-    folder = ROOT / "stacks" / stack
-    target = ROOT / "target" / "stacks"
-    subprocess.run(
-        ["cargo", "build", "--release", "--quiet", "--locked", "--target-dir", target], cwd=folder, check=True
-    )
-    return target / "release" / f"sojourn-stack-{stack}"
 
 
 def _version(stack: str) -> str:
@@ -93,39 +81,20 @@ def _version(stack: str) -> str:
     return lines[lines.index(f'name = "{crate}"') + 1].split('"')[1]
 
 
-def _path(queue: str, control: str | None, *, beside: bool, flows: int = 1) -> dict[str, Any]:
-    """Return the path with one sender, or with a stack's where there is no control, perhaps beside one of CUBIC."""
+def _kept(flows: Mapping[str, Any], queue: str, *, beside: bool) -> dict[str, float]:
+    """Run a group of these flows, perhaps beside one of CUBIC, and return what is kept of it."""
     limit = {} if queue == "cake" else {"limit": f"{LIMIT_PACKETS} packets"}
-    common: dict[str, Any] = {"rtt": f"{RTT_MS} ms", "flows": flows}
-    if control is None:
-        program = {"traffic": "program", **common}
-        groups = [{"name": "one", **program}, {"name": "back", "direction": "reverse", **program}]
-    else:
-        groups = [{"name": "one", "control": control, "transport": "linux", **common}]
+    groups: list[dict[str, Any]] = [{"name": "one", "rtt": f"{RTT_MS} ms", **flows}]
     if beside:
         groups.append({"name": "other", "control": "cubic", "transport": "linux", "rtt": f"{RTT_MS} ms"})
-    return {
+    path = {
         "name": NAME,
         "duration": f"{DURATION_S} s",
         "warmup": f"{WARMUP_S} s",
         "bottleneck": {"rate": "20 Mbit/s", "queue": {"kind": queue, **limit}},
         "group": groups,
     }
-
-
-def _ran(program: Path, control: str, queue: str, beside: bool, flows: int = 1) -> dict[str, float]:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "path.toml"
-        file.write_text(sojourn.scenario(_path(queue, None, beside=beside, flows=flows)).to_toml(), encoding="utf-8")
-        said = subprocess.run([program, file, control], capture_output=True, text=True, check=True).stdout
-    return _kept(json.loads(said))
-
-
-def _simulated(tables: dict[str, Any]) -> dict[str, float]:
-    return _kept(sojourn.scenario(tables).run(runs=1, series=False).runs[0])
-
-
-def _kept(run: Mapping[str, Any]) -> dict[str, float]:
+    run = sojourn.scenario(path).run(runs=1, series=False).runs[0]
     one, link = run["groups"]["one"]["goodput_mbps"], run["bottleneck"]
     other = run["groups"]["other"]["goodput_mbps"] if "other" in run["groups"] else 0.0
     return {
@@ -238,7 +207,7 @@ def _faults(cells: Mapping[str, Mapping[str, Any]]) -> list[str]:
             queue=of("quiche reno droptail", "queue_ms"),
             share=of("quiche reno droptail", "share_percent", "beside"),
         ),
-        _SCTP.format(share=of("sctp sctp codel", "share_percent", "beside")),
+        _SCTP,
         _WINDOW.format(drops=of("smoltcp cubic droptail", "drop_percent")),
     ]
 
@@ -255,7 +224,7 @@ def _row(name: str, cell: Mapping[str, Mapping[str, Document]]) -> list[str]:
 
 _COMMANDS = """The sources named here are those of the versions below. What is said of a patched copy was tried in
     one; no command of the project makes it."""
-_COMMAND = """cargo build --release --manifest-path stacks/quinn/Cargo.toml --target-dir target/stacks
+_COMMAND = """sojourn stacks build quinn
 sojourn try bbr --stack quinn"""
 _BBR = """**quinn's BBR** works out a pacing rate (`calculate_pacing_rate` in src/congestion/bbr/mod.rs) that only its
     metrics show: the pacer is given the window (`poll_transmit` in src/connection/mod.rs), so packets leave at 1.25
@@ -283,7 +252,7 @@ _SMALL = """**quiche's packets** become as small as the window's rest: `cwnd_ava
 _SCTP = """**sctp-proto** counts in `process_fast_retransmission` (src/association/mod.rs) up to three reports of a
     hole and asks whether there are just three: a hole that reached three during a recovery is never sent again before
     the timer (RFC 9260 section 7.2.4). `get_data_packets_to_retransmit` compares the congestion window with what is
-    sent at once, not with what is in flight. It has {share:.0f} % of the link beside CUBIC under CoDel."""
+    sent at once, not with what is in flight."""
 _WINDOW = """**smoltcp's congestion window** does not bound what is in flight: `seq_to_transmit` in src/socket/tcp.rs
     compares it with what may be sent at once, and what was sent before is not subtracted (RFC 5681 section 3.1). So
     CUBIC and Reno give the same run, and {drops:.0f} % of their packets are dropped behind DropTail; only the

@@ -23,6 +23,7 @@ FLOORS = (
     ("spelling", "system", "resolved", "chance", "padding", "networks"),
     ("data", "tables", "progress"),
     ("worlds.world", "worlds.options"),
+    ("worlds.stacks",),
     ("worlds.sim", "worlds.fluid"),
     ("worlds.linux", "worlds.shell"),
     ("worlds.hosts",),

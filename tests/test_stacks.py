@@ -10,12 +10,15 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+import sojourn
 from sojourn import trial
 from sojourn.trial import stack as stacks
 from sojourn.trial import suite as suites
 from sojourn.trial import workflow
 from sojourn.trial.laws import Law
 from sojourn.trial.priority import Priority
+from sojourn.worlds import stacks as programs
+from sojourn.worlds.stacks import StackError
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "target" / "stacks"
@@ -86,8 +89,8 @@ def test_a_stack_is_tried(stack, control, broken, command, tmp_path):
     assert f"## {stack} {control} (stack)" in summary.read_text(encoding="utf-8")
     assert "Its share beside other controls" in page.read_text(encoding="utf-8")
     wrong = trial.Stack(program, "nonesuch")
-    with pytest.raises(stacks.StackError, match='found the control "nonesuch"; allowed: '):
-        wrong.run(stacks.lab(stacks.droptail(50), stacks.groups()))
+    with pytest.raises(StackError, match='found the control "nonesuch"; allowed: '):
+        wrong.run(stacks.lab(stacks.droptail(50), wrong.groups()))
 
 
 @pytest.mark.long
@@ -95,9 +98,10 @@ def test_a_connection_that_is_lost_is_an_error_and_not_a_goodput_of_nothing():
     """The losses at the end of slow start leave quinn's receiver more holes than it keeps."""
     run("cargo", "build", "--quiet", "--locked", "--target-dir", TARGET, folder=ROOT / "stacks" / "quinn")
     link = {"rate": "200 Mbit/s", "delay": "80 ms", "queue": stacks.droptail(3000)}
-    path = stacks.lab(None, stacks.groups(), bottleneck=link, duration="5 s", warmup="0 s")
-    with pytest.raises(stacks.StackError, match=r"the connection is lost: .*too many gaps in stream buffer"):
-        trial.Stack(str(TARGET / "debug" / "sojourn-stack-quinn"), "cubic").run(path)
+    stack = trial.Stack(str(TARGET / "debug" / "sojourn-stack-quinn"), "cubic")
+    path = stacks.lab(None, stack.groups(), bottleneck=link, duration="5 s", warmup="0 s")
+    with pytest.raises(StackError, match=r"the connection is lost: .*too many gaps in stream buffer"):
+        stack.run(path)
 
 
 def test_the_guide_has_the_bounds_of_the_laws():
@@ -140,8 +144,8 @@ def test_a_stack_in_c_is_tried(toy, command):
 )
 def test_what_no_stack_in_c_may_do_is_a_sentence(toy, old, new, said):
     stack = trial.Stack(toy(old, new))
-    with pytest.raises(stacks.StackError, match=re.escape(said)):
-        stack.run(stacks.lab(stacks.droptail(50), stacks.groups()))
+    with pytest.raises(StackError, match=re.escape(said)):
+        stack.run(stacks.lab(stacks.droptail(50), stack.groups()))
 
 
 def program(folder: Path, text: str) -> str:
@@ -182,16 +186,91 @@ def test_a_run_that_differs_breaks_the_first_law(tmp_path):
 
 
 def test_a_stack_of_the_sources_that_is_not_built_says_how(command, monkeypatch, tmp_path):
-    monkeypatch.setattr(stacks, "_BUILT", ROOT / "target" / "nowhere")
+    monkeypatch.setattr(programs, "_BUILT", tmp_path)
     tried = command("try", "--stack", "smoltcp")
-    assert (tried.code, "cargo build --release --manifest-path" in tried.err) == (2, True), tried.err
+    assert (tried.code, "allowed: `sojourn stacks build smoltcp` first" in tried.err) == (2, True), tried.err
+    listed = json.loads(command("list", "stacks", "--json").out)
+    assert {row["name"]: row["built"] for row in listed}["smoltcp"] == "sojourn stacks build smoltcp"
+    built = command("stacks", "build", "smoltcq")
+    assert (built.code, "did you mean" in built.err) == (2, True), built.err
+
+
+def test_the_controls_that_are_listed_are_those_of_the_programs():
+    for stack in programs.in_sources():
+        text = (stack.manifest.parent / "src" / "main.rs").read_text(encoding="utf-8")
+        (said,) = re.findall(r"allowed: ([^\n]*?)\"", text)
+        assert said.startswith(stack.row["controls"]), stack
+
+
+WITH_STACK = """
+duration = "5 s"
+bottleneck = {{ rate = "8 Mbit/s", queue = "fq_codel" }}
+[[group]]
+name = "mine"
+stack = "{}"
+control = "stop-and-wait"
+flows = 2
+rtt = "40 ms"
+start = "1 s"
+traffic = {{ kind = "bulk", size = "20 kB" }}
+[[group]]
+name = "tcp"
+control = "cubic"
+rtt = "40 ms"
+"""
+
+
+@pytest.fixture
+def path(toy, tmp_path):
+    """A scenario with two connections of the stack in C beside a built-in flow."""
+    file = tmp_path / "mine.toml"
+    file.write_text(WITH_STACK.format(toy()), encoding="utf-8")
+    return file
+
+
+def test_a_scenario_runs_with_the_stack_that_it_names(path, command, tmp_path):
+    page = tmp_path / "page.html"
+    done = command("run", path, "--runs", "2", "--jobs", "2", "--json", "--page", page)
+    assert done.code == 0, done.err
+    assert "keep their records only" in done.err
+    document = json.loads(done.out)
+    for run_ in document["runs"]:
+        assert list(run_["groups"]) == ["mine", "tcp"]
+        mine = run_["groups"]["mine"]
+        assert [flow["delivered_bytes"] for flow in run_["flows"][:2]] == [20_000, 20_000]
+        assert mine["fct_ms"]["count"] == 2
+        assert 0 < mine["share"] < 0.1
+    assert [run_["seed"] for run_ in document["runs"]] == [1, 2]
+    assert "mine" in page.read_text(encoding="utf-8")
+    assert "mine" in command("run", path).out
+    compared = command("compare", path, "--queue", "droptail,codel", "--runs", "1", "--json")
+    assert compared.code == 0, compared.err
+    swept = sojourn.sweep(path, axes={"bottleneck.rate": ["4 Mbit/s", "8 Mbit/s"]}, seeds=1, jobs=1)
+    assert len(swept.table("runs")) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--plot", "x.png"], "group.mine.stack: runs with a stack keep no series"),
+        (["--out", "x", "--packets"], "group.mine.stack: runs with a stack keep no packets"),
+        (["--world", "fluid"], "group.mine.stack: the world 'fluid' runs no stacks; allowed: --world sim"),
+        (["--set", "group.mine.stack=nonesuch"], "group.mine.stack: 'nonesuch' is not there, or not executable"),
+        (["--set", "group.tcp.stack=quinn"], 'group.tcp.stack: found "quinn" beside'),
+        (["--set", "group.mine.traffic=web"], 'group.mine.traffic: found "web" with a stack; allowed: bulk'),
+    ],
+)
+def test_what_cannot_be_had_with_a_stack_is_said_before_it_runs(words, said, path, command, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    done = command("run", path, *words)
+    assert (done.code, said in done.err, done.err.count("error:")) == (2, True, 1), done.err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ([], "nothing to try"),
-        (["--stack", "/nowhere/at-all"], "it is not there, or not executable"),
+        (["--stack", "/nowhere/at-all"], "'/nowhere/at-all' is not there, or not executable"),
         (["--stack", sys.executable, "--plot", "window.png"], "a stack does not say its own"),
         (["--stack", sys.executable, "--low-priority-bound", "70"], "70 % is no bound of low priority"),
     ],
@@ -321,7 +400,7 @@ def test_a_suite_of_ones_own_is_judged(command, tmp_path):
         ('name = "It sends"', 'name = "It sends"\ngroup = { control = "bbr" }', "case.1.group: no such key"),
         ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = true }', "case.1.group.ecn: it is not text"),
         ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = "much" }', "case 'It sends'"),
-        ('name = "It sends"', 'name = "It sends"\nbeside = [{ name = "a" }]', "a and back are the judged ones"),
+        ('name = "It sends"', 'name = "It sends"\nbeside = [{ name = "a" }]', "a is the judged one"),
         ('name = "It sends"', 'name = "It sends"\nbeside = [3]', "case.1.beside: a group needs a name"),
     ],
 )

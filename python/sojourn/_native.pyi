@@ -305,6 +305,8 @@ class Scenario:
     """Name and number of flows of each group."""
     programs: list[str]
     """Names of the groups whose packets come from programs."""
+    stack: tuple[str, str] | None
+    """The first group whose flows are of a stack, and the stack's name; None where there is none."""
     links: list[str]
     """The names that the metrics of its links have in front, such as `bottleneck` and `hops_gateway`."""
     files: list[str]

@@ -66,7 +66,8 @@ def _algorithms(scenario: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
 
 
 def _with(scenario: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    return [group for group in scenario.get("group", []) if key in group]
+    """Return the groups with a key; those of other people's stacks have controls and transports of their own."""
+    return [group for group in scenario.get("group", []) if key in group and "stack" not in group]
 
 
 def _preset(table: Mapping[str, Any], entry: Entry) -> str | None:

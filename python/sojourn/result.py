@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
 from sojourn.grade import pings
 from sojourn.measured import Measured
+from sojourn.tables import KeptRun
 from sojourn.worlds.world import Wanted
 
 if TYPE_CHECKING:
@@ -19,23 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sojourn.pages.model import Page
-    from sojourn.tables import Column, MeasuredName, TableName
-
-
-@dataclass(frozen=True)
-class KeptRun:
-    """A run of which the record is kept; its tables are those of the result that holds it."""
-
-    seed: int
-    text: str
-
-    def record(self) -> str:
-        """Return the run record as JSON."""
-        return self.text
-
-    def table(self, name: str) -> "list[Column]":
-        """Raise ValueError: the result has the tables."""
-        raise ValueError(f"this run keeps no table {name!r} of its own")
+    from sojourn.tables import MeasuredName, TableName
 
 
 class Result(Measured):

@@ -1,5 +1,6 @@
 """What a run gives, whatever its world: a record, and tables as Arrow has them."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -30,6 +31,22 @@ class Run(Protocol):
 
     def table(self, name: str) -> list[Column]:
         """Return the columns of a table, as `_native.Run.table` does."""
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A run of which the record is kept, and no table of its own."""
+
+    seed: int
+    text: str
+
+    def record(self) -> str:
+        """Return the run record as JSON."""
+        return self.text
+
+    def table(self, name: str) -> list[Column]:
+        """Raise ValueError: the result has the tables, where there are some."""
+        raise ValueError(f"this run keeps no table {name!r} of its own")
 
 
 def plain(name: str, values: Any) -> Column:

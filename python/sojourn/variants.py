@@ -74,11 +74,11 @@ def _preset(family: str, kind: str, wanted: str | None) -> dict[str, str]:
 
 
 def _controlled(tables: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the one group that has a control, and the name of the control."""
+    """Return the one group that has a control of the simulation's, and the name of the control."""
     found = [
         (group["name"], group["control"]["kind"])
         for group in tables["group"]
-        if "control" in group and not purposes.is_of_line(group["name"])
+        if "control" in group and "stack" not in group and not purposes.is_of_line(group["name"])
     ]
     if len(found) != 1:
         names = ", ".join(name for name, _ in found) or "none"

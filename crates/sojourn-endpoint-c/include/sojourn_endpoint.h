@@ -2,7 +2,7 @@
  * Sojourn's interface for transport stacks in C: datagrams and time in, datagrams and the next wake-up out.
  *
  * A stack that does no I/O and reads no clock fills in a struct of functions for each end of a connection. Its datagrams cross
- * the links of a scenario with their real bytes, on the flows of groups with traffic = "program". Time is virtual: nanoseconds
+ * the links of a scenario with their real bytes, on the flows of groups with the key stack. Time is virtual: nanoseconds
  * since the run began. A stack that draws nothing at random, or from the seed, gives the same record each time.
  *
  * All calls come from the thread that called sojourn_endpoint_main, one at a time. No function may throw a C++ exception or
@@ -82,10 +82,10 @@ typedef const char *(*sojourn_connect)(const struct sojourn_asked *asked, struct
                                        struct sojourn_end *receiver);
 
 /*
- * Does what the words of a command line ask for: SCENARIO [CONTROL [SEED [BYTES]]]. Without a seed it is 1. Each flow of
- * programs that travels forward is a connection; what it sends back takes the flow with the same number among those in
- * reverse. Prints the run's record to stdout as JSON and returns 0. Where something is wrong, also what a stack did that none
- * may do, it prints a sentence to stderr and returns 1. The words have to be UTF-8.
+ * Does what the words of a command line ask for: SCENARIO [SEED]. Without a seed it is the scenario's. Each flow of a group with
+ * the key stack is a connection, with that group's control and size. Prints the run's record to stdout as JSON and returns 0.
+ * Where something is wrong, also what a stack did that none may do, it prints a sentence to stderr and returns 1. The words have
+ * to be UTF-8.
  */
 int sojourn_endpoint_main(int argc, char **argv, sojourn_connect connect);
 

@@ -2,8 +2,8 @@
 
 use crate::{Connection, Endpoint};
 use sojourn_core::{Span, Time};
-use sojourn_queue::{Dscp, FlowKey};
-use sojourn_scenario::{Direction, Scenario};
+use sojourn_queue::FlowKey;
+use sojourn_scenario::Scenario;
 use sojourn_sim::{Departure, Monitor, OutsidePacket, Session, Stopped};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,8 +20,8 @@ const INSTANT: Span = Span::from_nanos(1);
 pub enum Failure {
     /// The simulation stopped.
     Stopped(Stopped),
-    /// There is not a flow each way for every connection: so many connections, flows forward and flows back.
-    Flows(usize, usize, usize),
+    /// So many connections for so many flows of stacks.
+    Flows(usize, usize),
     /// A stack did what none may do: which connection, when, and what.
     Stack(usize, Time, String),
 }
@@ -30,10 +30,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Stopped(why) => write!(f, "the simulation stopped: {why:?}"),
-            Failure::Flows(connections, forward, back) => write!(
+            Failure::Flows(connections, flows) => write!(
                 f,
-                "{connections} connections need as many flows with traffic = \"program\" in each direction; the scenario has \
-                 {forward} forward and {back} in reverse"
+                "{connections} connections need as many flows of groups with the key stack; the scenario has {flows}"
             ),
             Failure::Stack(connection, at, what) => {
                 write!(f, "connection {connection} at {:.6} s: {what}", at.since(Time::ZERO).as_secs_f64())
@@ -48,24 +47,19 @@ impl From<Stopped> for Failure {
     }
 }
 
-/// Takes `session` to its end, with one of `connections` on each of its flows of programs that travel forward, in their order;
-/// what it sends back takes the flow with the same number among those that travel in reverse.
+/// Takes `session` from its beginning to its end, with one of `connections` on each of its flows of stacks, in their order.
 ///
 /// # Errors
 /// [`Failure`]; the session is where it was then.
 pub fn run(session: &mut Session<Scenario>, connections: Vec<Connection>, monitor: &Monitor) -> Result<(), Failure> {
-    let flows = |wanted| {
-        let all = session.outside().into_iter();
-        all.filter(move |(_, way, _)| *way == wanted).map(|(flow, ..)| flow).collect::<Vec<_>>()
-    };
-    let (forward, back) = (flows(Direction::Forward), flows(Direction::Reverse));
-    if forward.len() != connections.len() || back.len() != connections.len() {
-        return Err(Failure::Flows(connections.len(), forward.len(), back.len()));
+    let flows: Vec<_> = session.stacks().into_iter().map(|(flow, _, start)| (flow, start)).collect();
+    if flows.len() != connections.len() {
+        return Err(Failure::Flows(connections.len(), flows.len()));
     }
-    let ends = connections.into_iter().zip(forward).zip(back).enumerate();
-    let ends = ends.flat_map(|(number, ((connection, there), back))| {
-        let (Connection { sender, receiver }, key) = (connection, session.key(there));
-        [End::new(number, sender, there, key), End::new(number, receiver, back, key.reversed())]
+    let ends = connections.into_iter().zip(flows).enumerate();
+    let ends = ends.flat_map(|(number, (connection, (flow, start)))| {
+        let (Connection { sender, receiver }, key) = (connection, session.key(flow));
+        [End::new(number, sender, flow, key, start), End::new(number, receiver, flow, key.reversed(), Time::ZERO)]
     });
     let ends = ends.collect();
     Carrier { session, ends, datagrams: Vec::new(), free: Vec::new(), room: Vec::new() }.run(monitor)
@@ -77,6 +71,8 @@ struct End {
     stack: Box<dyn Endpoint>,
     flow: usize,
     key: FlowKey,
+    /// When its flow starts: it is not woken before.
+    start: Time,
     delivered_bytes: u64,
     /// Calls at the present instant.
     calls: u32,
@@ -84,8 +80,12 @@ struct End {
 }
 
 impl End {
-    fn new(connection: usize, stack: Box<dyn Endpoint>, flow: usize, key: FlowKey) -> End {
-        End { connection, stack, flow, key, delivered_bytes: 0, calls: 0, called_at: Time::ZERO }
+    fn new(connection: usize, stack: Box<dyn Endpoint>, flow: usize, key: FlowKey, start: Time) -> End {
+        End { connection, stack, flow, key, start, delivered_bytes: 0, calls: 0, called_at: Time::ZERO }
+    }
+
+    fn next_wake(&self) -> Time {
+        self.stack.next_wake().max(self.start)
     }
 
     fn fault(&self, now: Time, what: impl Into<String>) -> Failure {
@@ -122,7 +122,7 @@ impl Carrier<'_> {
     fn run(mut self, monitor: &Monitor) -> Result<(), Failure> {
         let end = self.session.end();
         loop {
-            let wake = self.ends.iter().map(|end| end.stack.next_wake()).min().unwrap_or(Time::NEVER);
+            let wake = self.ends.iter().map(End::next_wake).min().unwrap_or(Time::NEVER);
             let event = self.session.next_event();
             let until = wake.max(self.session.now()).min(if event < end { event + INSTANT } else { end }).min(end);
             self.session.advance(until, monitor)?;
@@ -132,7 +132,7 @@ impl Carrier<'_> {
             self.hand_over()?;
             for index in 0..self.ends.len() {
                 let now = self.session.now();
-                if self.ends[index].stack.next_wake() <= now {
+                if self.ends[index].next_wake() <= now {
                     self.ends[index].call(now, |stack| stack.wake(now))?;
                     self.send(index)?;
                 }
@@ -143,12 +143,13 @@ impl Carrier<'_> {
     /// Gives each end what has arrived for it.
     fn hand_over(&mut self) -> Result<(), Failure> {
         let mut departures: Vec<Departure> = Vec::new();
-        for index in 0..self.ends.len() {
-            self.session.take_departures(self.ends[index].flow, &mut departures);
+        for sender in (0..self.ends.len()).step_by(2) {
+            self.session.take_departures(self.ends[sender].flow, &mut departures);
             for departure in departures.drain(..) {
                 if let Some((ecn, _)) = departure.arrived {
                     let datagram = std::mem::take(&mut self.datagrams[departure.token as usize]);
-                    let other = &mut self.ends[index ^ 1];
+                    let to = if departure.travels_back { sender } else { sender + 1 };
+                    let other = &mut self.ends[to];
                     let at = departure.at;
                     other.call(at, |stack| stack.receive(at, ecn, &datagram))?;
                     let delivered_bytes = other.call(at, |stack| stack.delivered_bytes())?;
@@ -159,9 +160,12 @@ impl Carrier<'_> {
                             format!("delivered_bytes fell from {before} to {delivered_bytes}; it only grows"),
                         )
                     })?;
-                    self.session.credit(self.ends[index].flow, more);
+                    // What comes back is not goodput: data travels forward.
+                    if !departure.travels_back {
+                        self.session.credit(self.ends[to].flow, more);
+                    }
                     self.datagrams[departure.token as usize] = datagram;
-                    self.send(index ^ 1)?;
+                    self.send(to)?;
                 }
                 self.free.push(departure.token);
             }
@@ -190,7 +194,9 @@ impl Carrier<'_> {
             let (flow, key, header_bytes) = (end.flow, end.key, end.stack.header_bytes());
             std::mem::swap(&mut self.datagrams[token as usize], &mut self.room);
             let bytes = bytes as u32 + header_bytes;
-            self.session.enter(flow, &OutsidePacket { token, bytes, payload_bytes: 0, key, ecn, dscp: Dscp::DEFAULT });
+            let travels_back = index % 2 == 1;
+            let dscp = self.session.dscp(flow);
+            self.session.enter(flow, &OutsidePacket { token, bytes, payload_bytes: 0, key, ecn, dscp, travels_back });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The command line that all stacks share.
 
 use crate::{Connection, run};
-use sojourn_scenario::{Base, Direction, Scenario};
+use sojourn_scenario::{Base, Group, Scenario, Traffic};
 use sojourn_sim::{Monitor, Record, Session, Wanted};
 use std::error::Error;
 use std::io::Write;
@@ -24,16 +24,32 @@ pub struct Asked {
 /// Makes both ends of a connection.
 pub type Connect<'a> = &'a dyn Fn(&Asked) -> Result<Connection, Box<dyn Error>>;
 
-/// Runs a scenario with a stack's connections on its flows of programs that travel forward.
+/// Runs a scenario with a stack's connections on the flows of its groups with `stack`.
 ///
 /// # Errors
-/// What the stack says of what it is asked for; what it does that no stack may do.
-pub fn simulate(scenario: Scenario, asked: &Asked, connect: Connect<'_>) -> Result<Record, Box<dyn Error>> {
-    let mut session = Session::new(scenario, asked.seed, &Wanted::default());
-    let flows = session.outside().into_iter().filter(|(_, direction, _)| *direction == Direction::Forward).count();
-    let numbered = (0..flows).map(|number| connect(&Asked { number, ..asked.clone() }));
-    run(&mut session, numbered.collect::<Result<_, _>>()?, &Monitor::default())
-        .map_err(|failure| failure.to_string())?;
+/// Where there is no such group; what the stack says of what it is asked for; what it does that no stack may do.
+pub fn simulate(scenario: Scenario, seed: u64, connect: Connect<'_>) -> Result<Record, Box<dyn Error>> {
+    let mut session = Session::new(scenario, seed, &Wanted::default());
+    let asked = |(number, (_, group, _)): (usize, (usize, &Group, _))| Asked {
+        control: group.stack.as_ref().and_then(|stack| stack.control.clone()),
+        seed,
+        number,
+        bytes: match &group.traffic {
+            Traffic::Bulk(bulk) => bulk.size_bytes,
+            _ => None,
+        },
+    };
+    let connections = session.stacks().into_iter().enumerate().map(|(number, flow)| {
+        let name = &flow.1.name;
+        connect(&asked((number, flow))).map_err(|error| format!("group.{name}: {error}"))
+    });
+    let connections: Vec<_> = connections.collect::<Result<_, _>>()?;
+    if connections.is_empty() {
+        return Err(
+            format!("{}: found no group with the key stack; allowed: one or more", session.scenario().name).into()
+        );
+    }
+    run(&mut session, connections, &Monitor::default()).map_err(|failure| failure.to_string())?;
     Ok(session.finish(&Monitor::default()).map_err(|why| format!("{why:?}"))?.record)
 }
 
@@ -48,31 +64,24 @@ pub fn command(connect: Connect<'_>) -> ExitCode {
     }
 }
 
-/// Does what these words ask for: `SCENARIO [CONTROL [SEED [BYTES]]]`. Prints the record as JSON. An empty control is the stack's
-/// own choice.
+/// Does what these words ask for: `SCENARIO [SEED]`. Prints the record as JSON. Without a seed it is the scenario's.
 ///
 /// # Errors
 /// As [`simulate`]; what is wrong with the words or the scenario.
 pub fn command_of(words: &[String], connect: Connect<'_>) -> Result<(), Box<dyn Error>> {
-    let [file, rest @ ..] = words else {
-        return Err("found no scenario; allowed: SCENARIO [CONTROL [SEED [BYTES]]]".into());
-    };
-    let number = |place: usize, what: &str| {
-        let word: Option<&String> = rest.get(place);
-        let read =
-            |word: &String| word.parse::<u64>().map_err(|_| format!("{what}: found {word:?}; allowed: a whole number"));
-        word.map(read).transpose()
-    };
-    let asked = Asked {
-        control: rest.first().filter(|word| !word.is_empty()).cloned(),
-        seed: number(1, "seed")?.unwrap_or(1),
-        number: 0,
-        bytes: number(2, "bytes")?,
+    let (file, seed) = match words {
+        [file] => (file, None),
+        [file, seed] => {
+            let read = seed.parse::<u64>().map_err(|_| format!("seed: found {seed:?}; allowed: a whole number"))?;
+            (file, Some(read))
+        }
+        _ => return Err(format!("found {} words; allowed: SCENARIO [SEED]", words.len()).into()),
     };
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let folder = Path::new(file).parent().unwrap_or(Path::new("."));
     let loaded = Scenario::parse(&text, Some(file), &Base::Folder(folder.to_owned()), &[]);
     let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
-    let record = serde_json::to_string(&simulate(scenario, &asked, connect)?)?;
+    let seed = seed.unwrap_or(scenario.seed);
+    let record = serde_json::to_string(&simulate(scenario, seed, connect)?)?;
     Ok(writeln!(std::io::stdout(), "{record}")?)
 }

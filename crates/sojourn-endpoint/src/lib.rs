@@ -1,7 +1,7 @@
 //! Transport stacks without I/O as endpoints of a simulated path: datagrams and time in, datagrams and the next wake-up out.
 //!
 //! A stack is whatever implements [`Endpoint`] at both ends of a connection. Its datagrams cross the scenario's links with their
-//! real bytes as packets of groups with `traffic = "program"`, beside the simulation's own senders, and are in the same
+//! real bytes as packets of groups with `stack`, beside the simulation's own senders, and are in the same
 //! record. Time is virtual: a minute takes what the stacks and the engine compute. With a stack that draws nothing at random,
 //! or from a seed, the same seed gives the same record.
 

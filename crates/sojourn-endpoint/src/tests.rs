@@ -1,13 +1,13 @@
 //! A toy of a stack: stop and wait, with a timer.
 
-use crate::{Connection, Ecn, Endpoint, Failure, Span, Time, run};
+use crate::{Asked, Connection, Ecn, Endpoint, Failure, Span, Time, run, simulate};
 use sojourn_scenario::{Base, Scenario};
 use sojourn_sim::{Monitor, Record, Session, Wanted};
+use std::cell::RefCell;
 
 const PATH: &str = "duration = \"10 s\"\n\
     bottleneck = { rate = \"8 Mbit/s\", queue = { kind = \"droptail\", limit = \"3 packets\" } }\n\
-    [[group]]\nname = \"data\"\ntraffic = \"program\"\nrtt = \"20 ms\"\n\
-    [[group]]\nname = \"back\"\ntraffic = \"program\"\ndirection = \"reverse\"\nrtt = \"20 ms\"\n";
+    [[group]]\nname = \"data\"\nstack = \"toy\"\nrtt = \"20 ms\"\n";
 const BYTES: usize = 972;
 const AGAIN: Span = Span::from_millis(200);
 
@@ -204,4 +204,33 @@ fn what_no_stack_may_do_is_one_sentence() {
     assert!(forgets.contains("delivered_bytes fell from 8 to 7; it only grows"), "{forgets}");
     let none = said(Vec::new());
     assert!(none.contains("0 connections need as many flows"), "{none}");
+}
+
+#[test]
+fn a_connection_begins_when_its_flow_starts_and_its_completion_is_recorded() {
+    let text = format!("{PATH}start = \"2 s\"\ntraffic = {{ kind = \"bulk\", size = \"9720 B\" }}\n");
+    let whole = record(&text, vec![pair(Sender::new(10), Receiver::default())]).expect("it rests");
+    let fct = whole.groups["data"].fct_ms.as_ref().expect("its transfer ends");
+    // Ten round trips, less the last way back; a packet of 1000 bytes is 1 ms on the wire.
+    assert_eq!((fct.count, (fct.mean.expect("one ended") - 200.0).abs() < 0.01), (1, true), "{fct:?}");
+}
+
+#[test]
+fn a_scenario_says_what_its_connections_are_asked_for() {
+    let text = format!(
+        "seed = 7\n{PATH}control = \"slow\"\nflows = 2\ntraffic = {{ kind = \"bulk\", size = \"1 kB\" }}\n\
+         [[group]]\nname = \"more\"\nstack = \"toy\"\nrtt = \"20 ms\"\n"
+    );
+    let scenario = |text: &str| Scenario::parse(text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
+    let seen = RefCell::new(Vec::new());
+    let connect = |asked: &Asked| {
+        seen.borrow_mut().push((asked.control.clone(), asked.seed, asked.number, asked.bytes));
+        Ok(pair(Sender::new(1), Receiver::default()))
+    };
+    simulate(scenario(&text), 3, &connect).expect("it rests");
+    let slow = || Some("slow".to_owned());
+    assert_eq!(seen.take(), [(slow(), 3, 0, Some(1000)), (slow(), 3, 1, Some(1000)), (None, 3, 2, None)]);
+    let text = PATH.replace("stack = \"toy\"", "control = \"cubic\"");
+    let none = simulate(scenario(&text), 1, &connect).expect_err("it has no stack").to_string();
+    assert!(none.contains("found no group with the key stack"), "{none}");
 }

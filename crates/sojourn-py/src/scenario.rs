@@ -6,7 +6,7 @@ use crate::run::Run;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Base, Diagnostics, Loaded, Trace, Traffic, Which};
+use sojourn_scenario::{Base, Diagnostics, Group, Loaded, Trace, Traffic, Which};
 use sojourn_sim::{BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, place, run_all};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -112,6 +112,12 @@ impl Scenario {
     fn programs(&self) -> Vec<String> {
         let groups = self.inner.groups.iter().filter(|group| matches!(group.traffic, Traffic::Program(_)));
         groups.map(|group| group.name.clone()).collect()
+    }
+
+    #[getter]
+    fn stack(&self) -> Option<(String, String)> {
+        let of_stack = |group: &Group| Some((group.name.clone(), group.stack.as_ref()?.name.clone()));
+        self.inner.groups.iter().find_map(of_stack)
     }
 
     #[getter]

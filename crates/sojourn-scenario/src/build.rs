@@ -4,7 +4,7 @@ use crate::changes::{Resolved, ResolvedLink};
 use crate::declare::Table;
 use crate::derived::{CHECKED, connections_of, defaults, last_unsaid_start, per_flow, rtts, traffic_in_bytes};
 use crate::fields::{Chosen, Fields, Item, as_span};
-use crate::group::{Group, GroupKeys, Moments};
+use crate::group::{Group, GroupKeys, Moments, Stack};
 use crate::link::{Hop, LINK, Link, LinkKeys};
 use crate::stations::{in_air, names, nominal, nominal_of_all, rate_name};
 use crate::traffic::{Arrivals, Bulk, Call, Padding, Traffic, Transfers};
@@ -78,7 +78,10 @@ fn hop(fields: &Fields, scenario: &Fields) -> Hop {
 fn group(fields: &Fields, scenario: &Fields) -> Group {
     let keys = table::<GroupKeys>(fields).resolved();
     let start = fields.item("start");
+    let stack = |name: &str| Stack { name: name.to_owned(), control: fields.text("control").map(str::to_owned) };
     Group {
+        control: fields.chosen("control").map(|chosen| chosen.params.clone()),
+        stack: fields.text("stack").map(stack),
         traffic: traffic(fields, scenario),
         rtt: rtts(fields),
         start: start.map_or_else(|| unsaid_start(fields, scenario, keys.flows), |start| moments(start, keys.flows)),

@@ -64,7 +64,7 @@ impl Checker<'_, '_> {
             }
             (None, Presence::Optional(_) | Presence::OptionalBeside { .. }) => return,
             (None, Presence::RequiredWithout(other)) if table.get(other).is_some() => return,
-            (None, Presence::RequiredUnless { .. }) if unneeded.is_some() => return,
+            (None, Presence::RequiredUnless { .. }) if unneeded.is_some() || key.form.is_foreign(table) => return,
             (None, Presence::Required | Presence::RequiredWithout(_) | Presence::RequiredUnless { .. }) => {
                 self.reporter.error(origin, &path, Fault::new("nothing"), format!("{} (required)", allowed(&key.form)));
                 return;
@@ -94,6 +94,7 @@ impl Checker<'_, '_> {
             Form::Select(select) => return self.select(select, node, path),
             Form::Group => self.group(node).map(Item::Group),
             Form::OneOrMore(inner) => return self.one_or_more(form, inner, node, path, siblings),
+            Form::Algorithm(_) if form.is_foreign(siblings) => value::text(node).map(Item::Text),
             Form::Algorithm(family) => return self.algorithm(family, node, path, siblings).map(Item::Chosen),
             Form::Table(section) => return Some(Item::Table(self.section(section, node, path))),
             Form::Part(part) => {
@@ -106,7 +107,8 @@ impl Checker<'_, '_> {
                 return Some(Item::Tables(tables.into_iter().map(|table| table.fields).collect()));
             }
         };
-        self.reported(simple, node, path, || allowed(form))
+        let allowed = || if form.is_foreign(siblings) { value::TEXT.to_owned() } else { allowed(form) };
+        self.reported(simple, node, path, allowed)
     }
 
     fn reported<T>(

@@ -6,7 +6,7 @@ use crate::fields::{Chosen, Fields, Item};
 use crate::form::{Form, Section};
 use crate::format::SCENARIO;
 use crate::node::Origin;
-use crate::{Change, Group, GroupChange, Hop, Link, Moments, Scenario, Station, Which};
+use crate::{Change, Group, GroupChange, Hop, Link, Moments, Scenario, Stack, Station, Which};
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
 use sojourn_media::cell::Quality;
@@ -181,6 +181,15 @@ fn station(station: &Station) -> Fields {
 
 fn group(group: &Group, scenario: &Scenario) -> Fields {
     let mut fields = group.keys.fields();
+    if let Some(control) = &group.control {
+        fields.put("control", params(control));
+    }
+    if let Some(Stack { name, control }) = &group.stack {
+        fields.put("stack", Item::Text(name.clone()));
+        if let Some(control) = control {
+            fields.put("control", Item::Text(control.clone()));
+        }
+    }
     fields.put("rtt", per_flow(&group.rtt));
     fields.put("traffic", Item::Table(group.traffic.fields()));
     let start = moments("start", &group.start, fields.section);

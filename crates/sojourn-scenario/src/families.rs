@@ -14,6 +14,7 @@ pub(crate) static QUEUES: Family = Family {
     choice: true,
     default: Some("droptail"),
     preset_of: None,
+    foreign_beside: None,
     nested: Some(&HELD),
 };
 
@@ -27,6 +28,7 @@ pub(crate) static CONTROLS: Family = Family {
     choice: true,
     default: None,
     preset_of: Some("transport"),
+    foreign_beside: Some("stack"),
     nested: None,
 };
 
@@ -34,6 +36,7 @@ pub(crate) static CONTROLS: Family = Family {
 pub(crate) static RECEIVER_CONTROLS: Family = Family {
     built_in: &[&sojourn_congestion::ledbat::DESCRIPTOR, &sojourn_congestion::ledbatpp::DESCRIPTOR],
     added: None,
+    foreign_beside: None,
     ..CONTROLS
 };
 
@@ -47,6 +50,7 @@ pub(crate) static TRANSPORTS: Family = Family {
     choice: false,
     default: Some("transport"),
     preset_of: None,
+    foreign_beside: None,
     nested: None,
 };
 
@@ -60,6 +64,7 @@ pub(crate) static FRAMINGS: Family = Family {
     choice: false,
     default: Some("framing"),
     preset_of: None,
+    foreign_beside: None,
     nested: None,
 };
 
@@ -80,6 +85,7 @@ pub(crate) static MEDIA: Family = Family {
     choice: true,
     default: Some("dedicated"),
     preset_of: None,
+    foreign_beside: None,
     nested: None,
 };
 
@@ -93,6 +99,7 @@ pub(crate) static NOISES: Family = Family {
     choice: true,
     default: None,
     preset_of: None,
+    foreign_beside: None,
     nested: None,
 };
 
@@ -106,6 +113,7 @@ pub(crate) static PROTECTIONS: Family = Family {
     choice: true,
     default: None,
     preset_of: None,
+    foreign_beside: None,
     nested: None,
 };
 

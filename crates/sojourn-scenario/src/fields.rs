@@ -240,6 +240,8 @@ impl Fields {
     pub fn chosen(&self, key: &str) -> Option<&Chosen> {
         match &self.slot(key)?.item {
             Item::Chosen(chosen) => Some(chosen),
+            // One of somebody else's.
+            Item::Text(_) => None,
             _ => panic!("{key} holds no algorithm"),
         }
     }

@@ -1,5 +1,6 @@
 //! What a table of the file may be: its keys, what they may hold, and what may be left out.
 
+use crate::node::Table;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
 use std::ops::RangeInclusive;
@@ -147,6 +148,8 @@ pub(crate) struct Family {
     pub default: Option<&'static str>,
     /// The key beside it whose preset it takes, where it has one of that name and the file gives none.
     pub preset_of: Option<&'static str>,
+    /// The key beside which the file names one of somebody else's, which is any text and may be left out.
+    pub foreign_beside: Option<&'static str>,
     /// The keys of those that hold others, where there are any.
     pub nested: Option<&'static Nested>,
 }
@@ -185,6 +188,19 @@ impl Part {
     pub fn all_keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
         let (keys, listed) = (self.keys, self.listed);
         self.of.keys().filter(move |key| keys.contains(&key.name) || (listed && key.name == "name"))
+    }
+}
+
+impl Form {
+    /// The key beside which the file names an algorithm of somebody else's, where it may.
+    pub fn foreign_beside(&self) -> Option<&'static str> {
+        let Form::Algorithm(family) = self else { return None };
+        family.foreign_beside
+    }
+
+    /// Whether the table `siblings` names an algorithm of somebody else's.
+    pub fn is_foreign(&self, siblings: &Table) -> bool {
+        self.foreign_beside().is_some_and(|key| siblings.get(key).is_some())
     }
 }
 

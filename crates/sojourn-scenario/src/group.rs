@@ -27,13 +27,18 @@ table! {
         rtt: Elsewhere = elsewhere(Form::PerFlow { kind: time(PATH_DELAY), table: None })
             .required("[\"20 ms\", \"50 ms\"]"),
         /// the congestion control, or a table with `kind`, `preset` and parameters; without a preset it takes the one
-        /// named as the transport's preset where it has such a one, otherwise its own defaults
-        control: Option<Params> = algorithm(&CONTROLS).required_unless(
+        /// named as the transport's preset where it has such a one, otherwise its own defaults; with `stack` the control as
+        /// the stack names it, and the stack's own choice where there is none
+        control: Option<Elsewhere> = elsewhere(Form::Algorithm(&CONTROLS)).required_unless(
             "traffic",
             UNRESPONSIVE,
             "such traffic sends at its rate whatever happens",
             "{ kind = \"newreno\", preset = \"linux\" }",
         ),
+        /// whose connections its flows are, where they are not the simulation's own: a stack of Sojourn's sources, such as
+        /// `quinn`, or a program that runs a scenario with its stack. Each flow is a connection, which sends as `bulk` does,
+        /// and what comes back belongs to the same flow; `transport` is without effect
+        stack: Option<Elsewhere> = elsewhere(Form::Text).unless("senders and receivers of the simulation", "quinn"),
         /// the control by whose window the receiver steers the sender (rLEDBAT, RFC 9840): `ledbat` or `ledbatpp`, or a
         /// table with `kind`, `preset` and parameters; presets as for `control`. The sender keeps its own control, and
         /// the smaller of both windows counts
@@ -135,6 +140,10 @@ static RANDOM_TIMES: Section = Section {
 pub struct Group {
     /// The keys of its table, which are the group's own fields as well.
     pub keys: GroupKeys,
+    /// The congestion control; none where traffic does not respond to congestion, or is a stack's.
+    pub control: Option<Params>,
+    /// Whose connections its flows are; the simulation's own where absent.
+    pub stack: Option<Stack>,
     /// What the application sends.
     pub traffic: Traffic,
     /// Base round-trip time of each flow, `flows` values; without the links' own delays.
@@ -147,6 +156,15 @@ pub struct Group {
     pub connections_of: Option<usize>,
     /// The links that its flows cross: one route for all of them, or one for each.
     pub routes: Vec<Route>,
+}
+
+/// A transport stack that is not the simulation's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stack {
+    /// Its name, or a program that has it.
+    pub name: String,
+    /// The congestion control, as the stack names it; its own choice where absent.
+    pub control: Option<String>,
 }
 
 impl Deref for Group {
@@ -199,6 +217,11 @@ impl Group {
     /// The route of its flow `index`.
     pub fn route(&self, index: usize) -> &Route {
         &self.routes[index % self.routes.len()]
+    }
+
+    /// Whether its packets come from outside the simulation: of a stack, or of programs.
+    pub fn is_outside(&self) -> bool {
+        self.stack.is_some() || matches!(self.traffic, Traffic::Program(_))
     }
 
     /// Bytes on the wire of its full-size packets.

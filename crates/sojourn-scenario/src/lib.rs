@@ -56,7 +56,7 @@ pub use catalogue::catalogue;
 pub use declare::Elsewhere;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use format::ScenarioKeys;
-pub use group::{Group, GroupKeys, Moments, ReceiverControl};
+pub use group::{Group, GroupKeys, Moments, ReceiverControl, Stack};
 pub use host::{Host, HostQueue, Paced, Qdisc};
 pub use link::{
     Bucket, Capacity, Direction, EcnRemark, Hop, HopKeys, Jitter, Link, LinkKeys, Place, Remark, Route, Shape, Which,

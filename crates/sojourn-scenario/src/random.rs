@@ -71,10 +71,10 @@ struct Writer<'a> {
     shared: Option<Shared>,
 }
 
-/// Whether only links that form a network, and groups that cross one, have the key: a random scenario is a chain.
-fn of_network(section: &Section, key: &Key) -> bool {
+/// Whether a random scenario does not have the key: it is a chain, and whatever sends is the simulation's own.
+fn left_out(section: &Section, key: &Key) -> bool {
     let words: &[&str] = match section.name {
-        "group" => &["from", "to", "path", "back"],
+        "group" => &["from", "to", "path", "back", "stack"],
         "bottleneck" | "reverse" | "hop" => &["from", "to", "count", "lines"],
         _ => &[],
     };
@@ -96,7 +96,7 @@ impl Writer<'_> {
         let exclusive = section.exclusive();
         let one = (!exclusive.is_empty()).then(|| exclusive[self.below(exclusive.len())]);
         let mut entries = Entries::new();
-        for key in section.keys().filter(|key| !of_network(section, key)) {
+        for key in section.keys().filter(|key| !left_out(section, key)) {
             let wanted = match (one, &key.presence) {
                 (Some(one), _) if exclusive.contains(&key.name) => key.name == one,
                 // A chain says it.
@@ -207,7 +207,7 @@ impl Writer<'_> {
         let mut entries = Entries::new();
         for key in part
             .all_keys()
-            .filter(|key| !of_network(part.of, key))
+            .filter(|key| !left_out(part.of, key))
             .filter(|key| !exclusive.contains(&key.name) || Some(key.name) == one)
         {
             if key.name == "name" || self.random.chance(0.25) {

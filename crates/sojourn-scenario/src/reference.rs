@@ -182,8 +182,12 @@ fn keys(page: &mut String, keys: impl IntoIterator<Item = &'static Key>, exclusi
             Presence::Optional(meaning) => meaning.to_owned(),
             Presence::OptionalBeside { key, meaning, reason } => format!("{meaning}; only with `{key}`: {reason}"),
             Presence::RequiredWithout(other) => format!("required without `{other}`"),
-            Presence::RequiredUnless { key, kinds, reason } => {
-                format!("required, except with {key} {}: {reason}", code_list(kinds))
+            Presence::RequiredUnless { key: other, kinds, reason } => {
+                let except = format!("required, except with {other} {}: {reason}", code_list(kinds));
+                match key.form.foreign_beside() {
+                    Some(stack) => format!("{except}; or with `{stack}`"),
+                    None => except,
+                }
             }
         };
         let cells = [

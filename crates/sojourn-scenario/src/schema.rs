@@ -80,7 +80,16 @@ fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
         }
         _ => None,
     });
-    let conditions: Vec<_> = section.keys().filter_map(condition).chain(without).collect();
+    let foreign = section.keys().filter_map(|key| {
+        let Form::Algorithm(family) = key.form else { return None };
+        let own = json!({ "anyOf": [{ "enum": family.words() }, { "type": "object" }] });
+        Some(json!({
+            "if": { "required": [family.foreign_beside?] },
+            "then": { "properties": { key.name: { "type": "string" } } },
+            "else": { "properties": { key.name: own } },
+        }))
+    });
+    let conditions: Vec<_> = section.keys().filter_map(condition).chain(without).chain(foreign).collect();
     if !conditions.is_empty() {
         schema["allOf"] = json!(conditions);
     }
@@ -124,13 +133,18 @@ fn part(part: &'static Part, definitions: &mut Definitions) -> Value {
     json!({ "type": "array", "items": table, "minItems": 1 })
 }
 
-/// That a key is required unless another has a certain kind.
+/// That a key is required unless another has a certain kind, or it may name one of somebody else's.
 fn condition(key: &Key) -> Option<Value> {
     let Presence::RequiredUnless { key: other, kinds, .. } = key.presence else { return None };
+    let required = json!({ "required": [key.name] });
+    let required = match key.form.foreign_beside() {
+        Some(stack) => json!({ "anyOf": [required, { "required": [stack] }] }),
+        None => required,
+    };
     Some(json!({
         "if": { "properties": { other: has_kind(kinds) }, "required": [other] },
         "then": { "properties": { key.name: false } },
-        "else": { "required": [key.name] },
+        "else": required,
     }))
 }
 
@@ -201,7 +215,13 @@ fn form(form: &'static Form, definitions: &mut Definitions) -> Value {
             json!({ "anyOf": forms })
         }
         Form::Select(choice) => select(choice, definitions),
-        Form::Algorithm(family) => algorithm(family, definitions),
+        Form::Algorithm(family) => {
+            let mut schema = algorithm(family, definitions);
+            if let (Some(_), Some(Value::Array(forms))) = (family.foreign_beside, schema.get_mut("anyOf")) {
+                forms.push(self::form(&Form::Text, definitions));
+            }
+            schema
+        }
         Form::Table(inner) => section(inner, definitions),
         Form::Tables(inner) => json!({ "type": "array", "items": section(inner, definitions), "minItems": 1 }),
         Form::Part(inner) => part(inner, definitions),

@@ -1,7 +1,7 @@
 //! What a valid file means: defaults, short forms, presets, overrides, files.
 
 use sojourn_core::{Amount, Span};
-use sojourn_scenario::{Base, Bulk, Capacity, Direction, Moments, Scenario, Shape, Traffic};
+use sojourn_scenario::{Base, Bulk, Capacity, Direction, Moments, Scenario, Shape, Stack, Traffic};
 use std::path::{Path, PathBuf};
 
 const SMALL: &str = r#"
@@ -288,4 +288,20 @@ fn a_title_that_names_the_control_follows_it() {
     assert_eq!(title("LEDBAT", &["group.background.control.target=25 ms"]), "LEDBAT");
     assert_eq!(title("LEDBAT", &["group.background.control=nice", "group.background.title=mine"]), "mine");
     assert_eq!(title("backups", &["group.background.control=nice"]), "backups");
+}
+
+#[test]
+fn a_group_of_a_stack_has_the_control_that_the_stack_names() {
+    let text = "duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n\
+                [[group]]\nname = \"quic\"\nrtt = \"20 ms\"\nstack = \"quinn\"\ntraffic = { kind = \"bulk\", size = \"1 MB\" }\n";
+    let stack = |overrides: &[&str]| {
+        let scenario = parse(text, overrides);
+        assert!(scenario.groups[0].control.is_none() && scenario.groups[0].is_outside());
+        let again = parse(&scenario.to_toml(), &[]);
+        assert_eq!(again.to_toml(), scenario.to_toml());
+        scenario.groups[0].stack.clone().expect("it has one")
+    };
+    let quinn = |control: Option<&str>| Stack { name: "quinn".to_owned(), control: control.map(str::to_owned) };
+    assert_eq!(stack(&[]), quinn(None));
+    assert_eq!(stack(&["group.quic.control=sojourn:bbr3"]), quinn(Some("sojourn:bbr3")));
 }

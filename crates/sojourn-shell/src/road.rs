@@ -211,6 +211,7 @@ impl<'a> Road<'a> {
                 key: headers.key,
                 ecn: headers.ecn,
                 dscp: headers.dscp,
+                travels_back: false,
             };
             self.session.enter(flow, &packet);
         }

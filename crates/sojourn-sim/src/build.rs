@@ -426,6 +426,9 @@ impl Builder<'_> {
     }
 
     fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
+        if group.is_outside() {
+            return Endpoints::Outside(Box::default());
+        }
         match &group.traffic {
             Traffic::Cbr(cbr) => {
                 return Endpoints::Datagrams(Datagrams::new(
@@ -438,7 +441,7 @@ impl Builder<'_> {
                 let trains = Spacing::Trains(Trains::new(train));
                 return Endpoints::Datagrams(Datagrams::new(trains, train.packet_bytes));
             }
-            Traffic::Program(_) => return Endpoints::Outside(Box::default()),
+            Traffic::Program(_) => unreachable!("its packets come from outside"),
             Traffic::Padding(padding) => return Endpoints::Padding(Box::new(Padding::new(padding))),
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
@@ -497,6 +500,7 @@ const DATAGRAM_HEADER_BYTES: u32 = 28;
 /// Header bytes of every packet of `group`.
 pub fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
+        _ if group.is_outside() => DATAGRAM_HEADER_BYTES,
         Traffic::Cbr(Cbr { packet_bytes, .. }) | Traffic::Train(Train { packet_bytes, .. }) => {
             DATAGRAM_HEADER_BYTES.min(*packet_bytes)
         }

@@ -5,7 +5,7 @@ use crate::link::Service;
 use crate::opportunities::Opportunities;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::Queue;
-use sojourn_scenario::{self as scenario, Capacity, Change, Direction, Group, LinkChange, Scenario, Traffic, Which};
+use sojourn_scenario::{self as scenario, Capacity, Change, Direction, Group, LinkChange, Scenario, Which};
 use sojourn_transport::Segment;
 
 /// Index of the bottleneck among the links.
@@ -87,5 +87,5 @@ pub fn changes_line(link: &LinkChange) -> bool {
 
 /// Where the lines of a group's flows end.
 pub fn end_of(group: &Group) -> LineEnd {
-    if matches!(group.traffic, Traffic::Program(_)) { LineEnd::Outside } else { LineEnd::Endpoint }
+    if group.is_outside() { LineEnd::Outside } else { LineEnd::Endpoint }
 }

@@ -19,6 +19,8 @@ pub struct OutsidePacket {
     pub ecn: Ecn,
     /// Its code point.
     pub dscp: Dscp,
+    /// Whether it travels from its flow's receiver to the sender.
+    pub travels_back: bool,
 }
 
 /// What became of a packet from outside.
@@ -26,6 +28,8 @@ pub struct OutsidePacket {
 pub struct Departure {
     /// The caller's number.
     pub token: u32,
+    /// Whether it has travelled from its flow's receiver to the sender.
+    pub travels_back: bool,
     /// When.
     pub at: Time,
     /// What its header says now, where it has arrived; nothing where it was lost.
@@ -60,16 +64,20 @@ impl Outside {
         self.payload_bytes[place] = packet.payload_bytes;
     }
 
-    /// A packet has reached the other side at `at`. Its payload bytes.
+    /// A packet has reached the end of its way at `at`. Its payload bytes.
     pub fn on_arrival(&mut self, packet: &Packet, at: Time) -> u32 {
-        let token = packet.body.number;
-        self.departures.push(Departure { token, at, arrived: Some((packet.ecn, packet.dscp)) });
-        self.payload_bytes[token as usize]
+        self.leave(packet, at, Some((packet.ecn, packet.dscp)));
+        self.payload_bytes[packet.body.number as usize]
     }
 
     /// A packet was lost.
     pub fn on_drop(&mut self, packet: &Packet) {
-        self.departures.push(Departure { token: packet.body.number, at: Time::NEVER, arrived: None });
+        self.leave(packet, Time::NEVER, None);
+    }
+
+    fn leave(&mut self, packet: &Packet, at: Time, arrived: Option<(Ecn, Dscp)>) {
+        let (token, travels_back) = (packet.body.number, packet.body.kind.travels_back());
+        self.departures.push(Departure { token, travels_back, at, arrived });
     }
 
     /// What has become of packets since this was asked before, in order, added to `all`.
@@ -102,7 +110,15 @@ mod tests {
 
     fn packet(token: u32, bytes: u32) -> OutsidePacket {
         let key = FlowKey { source_port: 0, destination_port: 0, protocol: Protocol::Udp, ..FlowKey::default() };
-        OutsidePacket { token, bytes, payload_bytes: bytes - 28, key, ecn: Ecn::Ect0, dscp: Dscp::LE }
+        OutsidePacket {
+            token,
+            bytes,
+            payload_bytes: bytes - 28,
+            key,
+            ecn: Ecn::Ect0,
+            dscp: Dscp::LE,
+            travels_back: false,
+        }
     }
 
     fn departures(session: &mut Session<Scenario>, flow: usize) -> Vec<(u32, Option<Span>)> {
@@ -129,6 +145,22 @@ mod tests {
         session.advance(Time::from_nanos(40_000_000), &Monitor::default()).expect("no plug-in fails");
         session.take_departures(sent, &mut all);
         assert_eq!(all[0].arrived, Some((Ecn::Ect0, Dscp::LE)));
+    }
+
+    #[test]
+    fn what_comes_back_is_of_the_same_flow_and_no_data() {
+        let mut session = session("[[group]]\nname = \"quic\"\nstack = \"toy\"\nrtt = \"20 ms\"\nstart = \"5 ms\"\n");
+        let [(flow, group, start)] = session.stacks()[..] else { panic!("{:?}", session.stacks()) };
+        assert_eq!((group.name.as_str(), start), ("quic", Time::from_nanos(5_000_000)));
+        session.enter(flow, &packet(0, 1000));
+        session.enter(flow, &OutsidePacket { travels_back: true, ..packet(1, 1000) });
+        session.advance(Time::from_nanos(20_000_000), &Monitor::default()).expect("no plug-in fails");
+        let mut all = Vec::new();
+        session.take_departures(flow, &mut all);
+        let seen: Vec<_> = all.iter().map(|one| (one.token, one.travels_back, one.at.as_nanos())).collect();
+        // The way back has no limit.
+        assert_eq!(seen, [(1, true, 10_000_000), (0, false, 11_000_000)]);
+        assert_eq!(session.glimpse(flow).delivered_bytes, 972);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::build::build;
 use crate::changes::{apply, time_of};
 use crate::clock::Stopwatch;
 use crate::ends::Ends;
-use crate::flow::Endpoints;
+use crate::flow::{Endpoints, Flow};
 use crate::network::BOTTLENECK;
 use crate::outcome::{Monitor, Outcome, Stopped};
 use crate::outside::{Departure, Glimpse, OutsidePacket};
@@ -14,8 +14,8 @@ use crate::summary::record;
 use crate::wanted::Wanted;
 use crate::world::World;
 use sojourn_core::{Time, plugin};
-use sojourn_queue::FlowKey;
-use sojourn_scenario::{Direction, Program, Scenario, Traffic};
+use sojourn_queue::{Dscp, FlowKey};
+use sojourn_scenario::{Direction, Group, Program, Scenario, Traffic};
 use std::borrow::Borrow;
 
 /// Events between two looks at the monitor: a few milliseconds of work.
@@ -109,11 +109,22 @@ impl<S: Borrow<Scenario>> Session<S> {
     pub fn outside(&self) -> Vec<(usize, Direction, Program)> {
         let groups = &self.scenario().groups;
         let flows = self.world.flows.iter().enumerate();
-        let program = |(number, flow): (usize, &crate::flow::Flow)| match &groups[flow.group as usize].traffic {
+        let program = |(number, flow): (usize, &Flow)| match &groups[flow.group as usize].traffic {
             Traffic::Program(program) => Some((number, flow.direction, program.clone())),
             _ => None,
         };
         flows.filter_map(program).collect()
+    }
+
+    /// The flows of other people's stacks: the number of each, its group, and when it starts. Before the run's first event.
+    pub fn stacks(&self) -> Vec<(usize, &Group, Time)> {
+        let groups = &self.scenario().groups;
+        let flows = self.world.flows.iter().enumerate();
+        let stack = |(number, flow): (usize, &Flow)| {
+            let start = flow.application.as_ref().map_or(Time::ZERO, |application| application.next);
+            Some((number, &groups[flow.group as usize], start)).filter(|(_, group, _)| group.stack.is_some())
+        };
+        flows.filter_map(stack).collect()
     }
 
     /// Addresses and ports of the packets of flow `flow`, as its group has them.
@@ -121,14 +132,30 @@ impl<S: Borrow<Scenario>> Session<S> {
         self.world.flows[flow].key
     }
 
-    /// A packet from outside enters the network now, as one of flow `flow` among those of [`outside`](Session::outside).
+    /// The code point of the packets of flow `flow`, as its group has it.
+    pub fn dscp(&self, flow: usize) -> Dscp {
+        self.world.flows[flow].dscp
+    }
+
+    /// A packet from outside enters the network now, as one of flow `flow` among those of [`outside`](Session::outside) or
+    /// [`stacks`](Session::stacks).
     pub fn enter(&mut self, flow: usize, packet: &OutsidePacket) {
         self.world.enter_from_outside(flow, packet);
     }
 
     /// The application of flow `flow` has got so many bytes more than what packets said they carry.
     pub fn credit(&mut self, flow: usize, bytes: u64) {
-        self.world.flows[flow].counts.delivered_bytes += bytes;
+        let size_bytes = match &self.scenario().groups[self.world.flows[flow].group as usize].traffic {
+            Traffic::Bulk(bulk) => bulk.size_bytes,
+            _ => None,
+        };
+        let counts = &mut self.world.flows[flow].counts;
+        let before = counts.delivered_bytes;
+        counts.delivered_bytes += bytes;
+        let now = counts.delivered_bytes;
+        if size_bytes.is_some_and(|size_bytes| (before..now).contains(&(size_bytes - 1))) {
+            self.world.on_arrived(flow);
+        }
     }
 
     /// What has become of the packets of flow `flow` since this was asked before, in order, added to `all`.

@@ -47,7 +47,7 @@ pub enum SegmentKind {
     Request,
     /// Asks for an echo.
     Probe,
-    /// Answers a probe or a ping: travels from the receiver to the sender.
+    /// Answers a probe, a ping or a datagram: travels from the receiver to the sender.
     Echo,
 }
 

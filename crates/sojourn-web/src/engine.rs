@@ -57,6 +57,10 @@ impl Request {
                 "{name}: found {flows} flows; allowed in a page: at most {MAX_FLOWS}; `sojourn run` has no such limit"
             )));
         }
+        if let Some(group) = loaded.scenario.groups.iter().find(|group| group.stack.is_some()) {
+            let name = &group.name;
+            return Err(sentence(&format!("group.{name}.stack: a page runs no stacks of others; `sojourn run` does")));
+        }
         Ok(loaded)
     }
 }

@@ -46,6 +46,7 @@ _COMMANDS = {
     "shaper": "shaper:shaper",
     "shell": "shell:shell",
     "show": "inspect:show",
+    "stacks": "stacks:stacks",
     "stats": "stats:stats",
     "study": "study:study",
     "sweep": "sweep:sweep",

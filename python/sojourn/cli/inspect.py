@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LISTED = [
     *("worlds", "queues", "controls", "traffic", "media", "noises", "protections", "access", "lines"),
-    *("presets", "metrics", "scenarios"),
+    *("presets", "metrics", "scenarios", "stacks"),
 ]
 
 
@@ -62,6 +62,7 @@ def list_(what: str | None, words: tuple[str, ...], as_json: bool) -> None:
         "traffic": lookup.traffic_rows,
         "metrics": lookup.metric_rows,
         "scenarios": lookup.scenario_rows,
+        "stacks": lookup.stack_rows,
     }
     rows = _with_words(special.get(what, lambda: _named(what))(), what, words)
     if as_json:

@@ -69,6 +69,13 @@ def scenario_rows() -> list[Row]:
     ]
 
 
+def stack_rows() -> list[Row]:
+    """Return a row for each stack of the sources: what it is, its controls, and whether it is built."""
+    from sojourn.worlds.stacks import in_sources
+
+    return [stack.row for stack in in_sources()]
+
+
 def overview() -> dict[str, list[str]]:
     """Return the names of everything, in groups; `list GROUP` says more of each."""
     known: Mapping[str, Any] = catalogue()

@@ -153,7 +153,7 @@ def _filled(template: str, words: dict[str, str]) -> str:
     "--stack",
     metavar="PROGRAM",
     help="Try a transport stack; NAME is one of its controls, or left out. PROGRAM is run as "
-    "`PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]` and prints the record.",
+    "`PROGRAM SCENARIO [SEED]` and prints the record.",
 )
 @click.option(
     "--suite",

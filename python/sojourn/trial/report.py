@@ -12,6 +12,7 @@ from sojourn.trial.priority import TERMS, Priority, Terms, declares, judged, und
 from sojourn.trial.stack import STACK, Stack
 from sojourn.trial.suite import Suite
 from sojourn.trial.window import window
+from sojourn.worlds.stacks import StackError
 
 if TYPE_CHECKING:
     from sojourn.result import Result
@@ -109,7 +110,7 @@ def of_stack(stack: Stack, terms: Terms | None, progress: Callable[[float], None
     kept = stacks.laws(stack, lambda part: progress(part / 3))
     try:
         rows = stacks.compare(stack, lambda part: progress((1 + 2 * part) / 3))
-    except stacks.StackError as error:
+    except StackError as error:
         return Report(
             stack.name,
             STACK,

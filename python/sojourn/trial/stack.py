@@ -1,26 +1,21 @@
 """Other people's transport stacks: laws that each has to keep, and its share beside built-in controls.
 
-A stack is a program that runs a scenario with its connections on the flows of `traffic = "program"` and prints the
-record as JSON: `PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]`, where an empty control is its own choice. Those of
-`sojourn-endpoint` do, in Rust and in C.
+Runs go through `sojourn.worlds.stacks`, which says what a stack is.
 """
 
 import json
 import os
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn.api import Scenario
-from sojourn.data.statistics import jain
-from sojourn.reading import input_error, printable
 from sojourn.trial.comparison import CONTROLS, QUEUES, START, Row
 from sojourn.trial.laws import MIN_ALONE, MIN_JAIN, RATE_MBPS, SEEDS, Law, droptail, lab, mean, number, percent
+from sojourn.worlds import stacks
+from sojourn.worlds.stacks import StackError
 
 STACK = "stack"
 LONGEST_S = 120.0
@@ -40,11 +35,6 @@ MAX_LOSS = 0.05
 1.5 / 67^2 = 0.03 % (Floyd 1991). Two hundred times as much is not what a congestion window does."""
 
 
-_BUILT = Path(__file__).parents[3] / "target" / "stacks"
-"""Where the stacks of a copy of the sources are built."""
-_PARTS = {"bottleneck", "flows", "groups"}
-
-
 @dataclass(frozen=True)
 class Stack:
     """A program with a stack, and one of its controls."""
@@ -60,60 +50,27 @@ class Stack:
         name = Path(self.program).name.removeprefix("sojourn-stack-")
         return name if self.control is None else f"{name} {self.control}"
 
-    @property
-    def found(self) -> str | None:
-        """The program that this means, where there is one."""
-        own = f"sojourn-stack-{self.program}"
-        places = (self.program, own, str(_BUILT / "release" / own))
-        return next(filter(None, map(shutil.which, places)), None)
-
     def check(self) -> None:
         """Raise InputError where there is no such program."""
-        if self.found is None:
-            sources = _BUILT.parents[1] / "stacks" / self.program / "Cargo.toml"
-            build = f"cargo build --release --manifest-path {sources} --target-dir {_BUILT}"
-            allowed = build if sources.is_file() else "a program: PROGRAM SCENARIO [CONTROL [SEED [BYTES]]]"
-            message = f"it is not there, or not executable; allowed: {allowed}"
-            raise input_error(message, file=self.program, key="--stack", allowed=allowed)
+        stacks.check(self.program, "--stack")
 
-    def run(self, path: Scenario, seed: int = 1, sent_bytes: int | None = None) -> dict[str, Any]:
+    def groups(self, flows: int = 1, name: str = "a", size_bytes: int | None = None) -> dict[str, dict[str, Any]]:
+        """Return the group of its connections, which send without end or so many bytes."""
+        control = {} if self.control is None else {"control": self.control}
+        traffic = {} if size_bytes is None else {"traffic": {"kind": "bulk", "size": f"{size_bytes} B"}}
+        return {name: {"stack": self.program, "flows": flows, **control, **traffic}}
+
+    def run(self, path: Scenario, seed: int = 1) -> dict[str, Any]:
         """Return the record of one run, without its processor time.
 
         Raises StackError with the stack's own words where it fails, takes too long or prints no record.
         """
-        bytes_word = [] if sent_bytes is None else [str(sent_bytes)]
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "path.toml"
-            file.write_text(path.to_toml(), encoding="utf-8")
-            words = [self.found or self.program, str(file), self.control or "", str(seed), *bytes_word]
-            try:
-                done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LONGEST_S)  # noqa: S603
-            except subprocess.TimeoutExpired:
-                raise StackError(f"it ran for {LONGEST_S:.0f} s and was stopped") from None
-        if done.returncode:
-            said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode} without a word"]
-            raise StackError(printable(said[-1].removeprefix("error: ")))
-        try:
-            record = json.loads(done.stdout)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict) or not record.keys() >= _PARTS:
-            raise StackError("it printed no record; allowed: the record as JSON")
+        record = json.loads(stacks.record_of(stacks.check(self.program, "--stack"), path.to_toml(), seed, LONGEST_S))
         return {key: value for key, value in record.items() if key != "wall_s"}
 
     def runs(self, path: Scenario) -> list[dict[str, Any]]:
         """Return the records of all seeds."""
         return [self.run(path, seed) for seed in range(1, SEEDS + 1)]
-
-
-class StackError(Exception):
-    """What a stack did instead of running; the message is a sentence."""
-
-
-def groups(flows: int = 1, name: str = "a") -> dict[str, dict[str, Any]]:
-    """Return the groups of a stack's connections: what they send, and what comes back."""
-    program = {"traffic": "program", "flows": flows}
-    return {name: program, "back": {**program, "direction": "reverse"}}
 
 
 Check = Callable[[Stack], tuple[bool, str]]
@@ -147,7 +104,7 @@ def _checked(law: tuple[str, Check], stack: Stack) -> Law:
 
 
 def _same(stack: Stack) -> tuple[bool, str]:
-    path = lab(droptail(50), groups(2))
+    path = lab(droptail(50), stack.groups(2))
     same = stack.run(path) == stack.run(path)
     return same, "the same record twice" if same else "two runs of one seed differ"
 
@@ -158,7 +115,7 @@ def _arithmetic(stack: Stack) -> tuple[bool, str]:
     most_s = least_s / LEAST_EFFICIENCY + HANDSHAKE_AND_SLOW_START_RTTS * RTT_S
     arrived = {
         span_s: stack.run(
-            lab(droptail(1000), groups(), duration=f"{span_s * 1e3:.0f} ms", warmup="0 s"), sent_bytes=SENT_BYTES
+            lab(droptail(1000), stack.groups(size_bytes=SENT_BYTES), duration=f"{span_s * 1e3:.0f} ms", warmup="0 s")
         )["flows"][0]["delivered_bytes"]
         for span_s in (least_s, most_s)
     }
@@ -188,20 +145,23 @@ def _survives(stack: Stack) -> tuple[bool, str]:
     """Check that a transfer ends within a minute whatever the path does: 100 kbit/s alone take 24 s for it."""
     short = []
     for what, changes in _hard().items():
-        path = lab(droptail(50), groups(), **{"duration": "60 s", "warmup": "0 s", **changes})
-        arrived = stack.run(path, sent_bytes=HARD_BYTES)["flows"][0]["delivered_bytes"]
+        sent = stack.groups(size_bytes=HARD_BYTES)
+        path = lab(droptail(50), sent, **{"duration": "60 s", "warmup": "0 s", **changes})
+        arrived = stack.run(path)["flows"][0]["delivered_bytes"]
         if arrived != HARD_BYTES:
             short.append(f"{what}: {arrived} of {HARD_BYTES} B arrived in 60 s")
     return not short, "; ".join(short) or f"{HARD_BYTES} B arrived through {', '.join(_hard())}"
 
 
 def _alone(stack: Stack) -> tuple[bool, str]:
-    used = mean(run["bottleneck"]["utilization"] for run in stack.runs(lab(droptail(34), groups(), duration="60 s")))
+    used = mean(
+        run["bottleneck"]["utilization"] for run in stack.runs(lab(droptail(34), stack.groups(), duration="60 s"))
+    )
     return used is not None and used >= MIN_ALONE, f"utilization {percent(used)}, at least {percent(MIN_ALONE)}"
 
 
 def _fair(stack: Stack) -> tuple[bool, str]:
-    made = groups(4)
+    made = stack.groups(4)
     made["a"].update(START)
     jain = mean(run["groups"]["a"]["jain"] for run in stack.runs(lab(droptail(50), made, duration="60 s")))
     return jain is not None and jain >= MIN_JAIN, f"Jain's index of 4 connections {number(jain)}, at least {MIN_JAIN:g}"
@@ -210,7 +170,7 @@ def _fair(stack: Stack) -> tuple[bool, str]:
 def _bounded(stack: Stack) -> tuple[bool, str]:
     """Check under each queue that a lone connection's window follows its losses."""
     lost = {
-        queue: mean(run["bottleneck"]["drop_rate"] for run in stack.runs(lab(setting, groups())))
+        queue: mean(run["bottleneck"]["drop_rate"] for run in stack.runs(lab(setting, stack.groups())))
         for queue, setting in {**QUEUES, "droptail": droptail(34)}.items()
     }
     over = {queue: share for queue, share in lost.items() if share is None or share > MAX_LOSS}
@@ -237,20 +197,7 @@ def compare(stack: Stack, progress: Callable[[float], None]) -> list[Row]:
 
 
 def _beside(stack: Stack, queue: str, other: str) -> Row:
-    made = {**groups(2, "mine"), "other": {"control": other, "flows": 2, **START}}
+    made = {**stack.groups(2, "mine"), "other": {"control": other, "flows": 2, **START}}
     made["mine"].update(START)
-    return Row.of(
-        [_without_back(run) for run in stack.runs(lab(QUEUES[queue], made))], stack.name, other, queue, _share
-    )
-
-
-def _without_back(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record whose Jain's index leaves out the flows that carry acknowledgements."""
-    goodputs = [flow["goodput_mbps"] for flow in run["flows"] if flow["group"] != "back"]
-    return {**run, "jain_all": jain(goodputs)}
-
-
-def _share(run: Mapping[str, Any]) -> float | None:
-    """Return the connections' part of the goodput: what travels back is their own acknowledgements."""
-    mine, other = (run["groups"][name]["goodput_mbps"] for name in ("mine", "other"))
-    return mine / (mine + other) if mine + other > 0 else None
+    runs = stack.runs(lab(QUEUES[queue], made))
+    return Row.of(runs, stack.name, other, queue, lambda run: run["groups"]["mine"]["share"])

@@ -17,7 +17,8 @@ from sojourn.api import Scenario, scenario
 from sojourn.data.statistics import statistic
 from sojourn.reading import input_error, read_toml, unknown_name
 from sojourn.trial.laws import SEEDS, Law
-from sojourn.trial.stack import Stack, StackError, groups, side_by_side
+from sojourn.trial.stack import Stack, side_by_side
+from sojourn.worlds.stacks import StackError
 
 SUITES = tuple(sorted(Path(file.name).stem for file in resources.files("sojourn").joinpath("suites").iterdir()))
 """The suites that Sojourn brings."""
@@ -41,8 +42,8 @@ _KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "start": ((str, list, dict), "a time, a list of times, or a table"),
     "ecn": (str, "text"),
 }
-_JUDGED = tuple(groups())
-"""What the groups of the judged control or stack are called: the first has the data."""
+_JUDGED = "a"
+"""What the group of the judged control or stack is called."""
 _OVER = " / "
 """Between the two measures of a quotient."""
 
@@ -83,12 +84,11 @@ class Case:
         tables = {**self.path}
         rtt = tables.pop("rtt", "40 ms")
         if isinstance(subject, Stack):
-            made = groups(self.group.get("flows", 1))
-            made[_JUDGED[0]].update({key: value for key, value in self.group.items() if key != "ecn"})
-            flows = [{"name": name, **table} for name, table in made.items()]
+            own = {"name": _JUDGED, **subject.groups(name=_JUDGED)[_JUDGED]}
+            own |= {key: value for key, value in self.group.items() if key != "ecn"}
         else:
-            flows = [_built_in({"name": _JUDGED[0], "control": subject, **self.group})]
-        flows += map(_built_in, self.beside)
+            own = _built_in({"name": _JUDGED, "control": subject, **self.group})
+        flows = [own, *map(_built_in, self.beside)]
         return scenario({**tables, "group": [{"rtt": rtt, **table} for table in flows]})
 
     def judge(self, subject: str | Stack) -> Law:
@@ -165,8 +165,8 @@ def _case(table: Mapping[str, Any], shared: Mapping[str, Any], file: str, number
     group, beside = table.get("group", {}), table.get("beside", [])
     _known(group, _GROUP_KEYS, file, f"{place}.group")
     for other in beside:
-        if not isinstance(other, dict) or other.get("name") in (None, *_JUDGED):
-            message = f"{place}.beside: a group needs a name, and {' and '.join(_JUDGED)} are the judged ones"
+        if not isinstance(other, dict) or other.get("name") in (None, _JUDGED):
+            message = f"{place}.beside: a group needs a name, and {_JUDGED} is the judged one"
             raise input_error(message, file=file, key=f"{place}.beside", found=str(other), allowed="another name")
     path = {**shared, **table.get("path", {})}
     return Case(table["name"], path, group, tuple(beside), tuple(Check(**check) for check in table["check"]))

@@ -39,6 +39,7 @@ class Chosen:
 
     def fit(self, scenario: "_native.Scenario") -> list[str]:
         """See World.fit."""
+        self._check_stack(scenario)
         return self.world.fit(scenario, self.options)
 
     def estimate_s(self, scenario: "_native.Scenario") -> float:
@@ -64,7 +65,16 @@ class Chosen:
     ) -> "Sequence[Run]":
         """See World.run; raises InputError for what the world does not keep."""
         check_kept(self.world, wanted.keep)
+        self._check_stack(scenario)
         return self.world.run(scenario, seeds, wanted, self.options, jobs=jobs, progress=progress)
+
+    def _check_stack(self, scenario: "_native.Scenario") -> None:
+        """Raise InputError for flows of a stack, which only the simulation runs."""
+        if scenario.stack is not None and self.world.name != SIM:
+            group, name = scenario.stack
+            key, allowed = f"group.{group}.stack", spelled("world", SIM)
+            message = f"{key}: the world {self.world.name!r} runs no stacks; allowed: {allowed}"
+            raise input_error(message, key=key, found=name, allowed=allowed)
 
 
 def names() -> list[str]:

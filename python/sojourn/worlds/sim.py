@@ -7,6 +7,7 @@ from sojourn import _native
 from sojourn.data.rows import DECISIONS, KEPT
 from sojourn.processors import usable_processors
 from sojourn.reading import input_error
+from sojourn.tables import Run
 from sojourn.worlds.world import Progress, Wanted, World
 
 # What a packet and its acknowledgement cost, for estimates: docs/performance.md.
@@ -50,9 +51,14 @@ class Sim(World[SimOptions]):
         *,
         jobs: int | None,
         progress: Progress | None,
-    ) -> Sequence[_native.Run]:
+    ) -> Sequence[Run]:
         """Simulate once for each seed, on a thread for each processor."""
         self.fit(scenario, options)
+        if scenario.stack is not None:
+            from sojourn.worlds import stacks
+
+            stacks.check_kept(scenario, wanted)
+            return stacks.run(scenario, seeds, jobs=jobs, progress=progress)
         return scenario.run(list(seeds), jobs or usable_processors(), wanted.native, progress)
 
 

@@ -1,6 +1,6 @@
 //! Connections of quiche behind a scenario's path, in virtual time; prints the run's record as JSON.
 //!
-//! `sojourn-stack-quiche SCENARIO [CONTROL [SEED [BYTES]]]`, as for all stacks of Sojourn. The control is quiche's `cubic` (the
+//! `sojourn-stack-quiche SCENARIO [SEED]`, as for all stacks of Sojourn. The control is quiche's `cubic` (the
 //! default), `reno` or `bbr`, its BBRv2. Linux only: `machine` says why.
 //!
 //! The same seed gives the same record: names of connections, what TLS draws and which packet numbers quiche leaves out are of

@@ -1,8 +1,7 @@
 //! Connections of quinn behind a scenario's path, in virtual time; prints the run's record as JSON.
 //!
-//! `sojourn-stack-quinn SCENARIO [CONTROL [SEED [BYTES]]]`: the scenario has groups with `traffic = "program"` and as many flows in
-//! each direction; each flow forward is a connection. The control is quinn's own `cubic` (the default), `newreno` or
-//! `bbr`, or one of Sojourn's as `sojourn:NAME`. A connection sends without end, or so many bytes.
+//! `sojourn-stack-quinn SCENARIO [SEED]`: each flow of the scenario's groups with `stack` is a connection. The control is quinn's
+//! own `cubic` (the default), `newreno` or `bbr`, or one of Sojourn's as `sojourn:NAME`.
 
 mod driven;
 mod keys;

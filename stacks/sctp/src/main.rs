@@ -1,6 +1,6 @@
 //! SCTP associations of sctp-proto behind a scenario's path, in virtual time; prints the run's record as JSON.
 //!
-//! `sojourn-stack-sctp SCENARIO [CONTROL [SEED [BYTES]]]`, as for all stacks of Sojourn. The control is `sctp`, sctp-proto's only
+//! `sojourn-stack-sctp SCENARIO [SEED]`, as for all stacks of Sojourn. The control is `sctp`, sctp-proto's only
 //! one. The seed is without effect on the stack: see [`stack`].
 
 mod stack;

@@ -1,6 +1,6 @@
 //! TCP connections of smoltcp behind a scenario's path, in virtual time; prints the run's record as JSON.
 //!
-//! `sojourn-stack-smoltcp SCENARIO [CONTROL [SEED [BYTES]]]`, as for all stacks of Sojourn. The control is smoltcp's `cubic` (the
+//! `sojourn-stack-smoltcp SCENARIO [SEED]`, as for all stacks of Sojourn. The control is smoltcp's `cubic` (the
 //! default here), `reno` or `none`.
 
 mod stack;

@@ -29,6 +29,7 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         steering(group, &path, reporter);
         ecn(scenario, group, &path, reporter);
         ways::check(scenario.tables("group"), index, &path, reporter);
+        stack(scenario, index, &path, reporter);
     }
 }
 
@@ -199,6 +200,31 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     }
 }
 
+/// The keys that say what only senders and receivers of the simulation do.
+const OF_OWN_ENDS: [&str; 4] = ["stop", "connections_of", "receiver_control", "host"];
+
+/// Connections of somebody else's stack send forward, all the time or so many bytes, and one program has all of a scenario.
+fn stack(scenario: &Fields, index: usize, path: &str, reporter: &mut Reporter<'_>) {
+    let groups = scenario.tables("group");
+    let group = &groups[index];
+    let Some(name) = group.text("stack") else { return };
+    let mut error = |key: &str, found: String, allowed: &str| {
+        reporter.error(group.origin_of(key), &join(path, key), Fault::new(found), allowed);
+    };
+    if let Some(other) = groups[..index].iter().find_map(|one| one.text("stack")).filter(|&other| other != name) {
+        error("stack", format!("\"{name}\" beside \"{other}\""), "one stack in a scenario; its controls may differ");
+    }
+    if let Some(traffic) = group.table("traffic").filter(|traffic| traffic.section.name != "bulk") {
+        error("traffic", format!("\"{}\" with a stack", traffic.section.name), "bulk");
+    }
+    if group.choice("direction") == Some("reverse") {
+        error("direction", "\"reverse\" with a stack".to_owned(), "forward: what comes back is of the same flow");
+    }
+    for key in OF_OWN_ENDS.into_iter().filter(|key| group.slot(key).is_some()) {
+        error(key, format!("{key} beside stack"), "one of them: a stack has senders and receivers of its own");
+    }
+}
+
 /// A receiver that steers needs timestamps.
 fn steering(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some((chosen, options)) = group.chosen("receiver_control").zip(options(group)) else { return };
@@ -221,6 +247,13 @@ pub(super) fn retuned(groups: &[Fields], index: usize, group: &Fields, path: &st
     if ways::go_both_ways(groups, index) && derived::rtts(before) != derived::rtts(group) {
         let found = Fault::new("a change of the round-trip time of connections that carry data both ways");
         reporter.error(group.origin_of("rtt"), &join(path, "rtt"), found, "a change of the delay of a link");
+    }
+    if before.text("stack").is_some() {
+        if before.text("control") != group.text("control") {
+            let found = Fault::new("another control of a stack while a run goes on");
+            reporter.error(group.origin_of("control"), &join(path, "control"), found, "the control that it has");
+        }
+        return;
     }
     let (Some(old), Some(new)) = (before.chosen("control"), group.chosen("control")) else { return };
     let (path, origin) = (join(path, "control"), group.origin_of("control"));

@@ -7,7 +7,7 @@ use sojourn_transport::{Segment, SegmentKind};
 
 impl World {
     /// All that the application has supplied to a connection has arrived.
-    pub(super) fn on_arrived(&mut self, index: usize) {
+    pub fn on_arrived(&mut self, index: usize) {
         let lead = self.flows[index].lead as usize;
         let delivered_bytes = self.flows[index].counts.delivered_bytes;
         let flow = &mut self.flows[lead];

@@ -51,20 +51,29 @@ impl World {
             log.add_received(packet, self.now);
         }
         let Endpoints::Outside(outside) = &mut flow.endpoints else { unreachable!("programs have lines of their own") };
-        flow.counts.on_delay(self.now.since(packet.body.stamp));
-        flow.counts.delivered_bytes += u64::from(outside.on_arrival(packet, self.now));
+        let payload_bytes = outside.on_arrival(packet, self.now);
+        if !packet.body.kind.travels_back() {
+            flow.counts.on_delay(self.now.since(packet.body.stamp));
+            flow.counts.delivered_bytes += u64::from(payload_bytes);
+        }
     }
 
-    /// A packet of a program enters the network: one of the flow `index`, whose group says which way it travels.
+    /// A packet from outside enters the network, as one of the flow `index`.
     pub fn enter_from_outside(&mut self, index: usize, given: &OutsidePacket) {
         let now = self.now;
         let flow = &mut self.flows[index];
         let Endpoints::Outside(outside) = &mut flow.endpoints else { unreachable!("programs have flows of their own") };
         outside.enter(given);
-        let OutsidePacket { token, bytes, key, ecn, dscp, .. } = *given;
-        let next = Outgoing::new(SegmentKind::Datagram, token, bytes - flow.header_bytes);
-        let packet = Packet { key, ecn, dscp, ..flow.packet_out(index as u32, next, now) };
-        self.set_out(index, packet);
+        let OutsidePacket { token, bytes, key, ecn, dscp, travels_back, .. } = *given;
+        let kind = if travels_back { SegmentKind::Echo } else { SegmentKind::Datagram };
+        let next = flow.packet_out(index as u32, Outgoing::new(kind, token, 0), now);
+        let packet = Packet { bytes, key, ecn, dscp, ..next };
+        if travels_back {
+            let (entrance, line) = flow.way_in(flow.direction.opposite());
+            self.enter(entrance, line, &packet);
+        } else {
+            self.set_out(index, packet);
+        }
     }
 
     #[inline(never)]

@@ -103,7 +103,7 @@ impl Sender {
     pub fn new(flow: &FlowPlan, line: &Timeline, budget: Budget, common_clock: bool) -> Result<Sender, WireError> {
         let group = tables::group(flow)?;
         let options = check(flow, &group)?;
-        let Some(control) = group.keys.control else {
+        let Some(control) = group.control else {
             return Err(WireError::input(format!("flow {}: a flow over udp needs a control", flow.id)));
         };
         let socket = open(flow, Type::DGRAM, 0)?;
