@@ -54,7 +54,7 @@ def test_the_first_decision_that_differs_is_named(tmp_path: Path) -> None:
     alike = qlog.compare(one, other)
     assert alike.difference is None
     assert alike.alike == len(one.of(qlog.EXACT)) > 1000
-    halved = qlog.compare(one, logs(tmp_path / "cubic", "cubic"), [qlog.REDUCTION], within_ms=None)
+    halved = qlog.compare(one, logs(tmp_path / "cubic", "cubic"), [qlog.REDUCTION])
     assert halved.difference is not None
     assert halved.difference.number == 1
     assert halved.difference.ours is not None

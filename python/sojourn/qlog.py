@@ -23,7 +23,9 @@ that is reduced at once: its part that is left is what different implementations
 EXACT = (SENT, LOST, WINDOW, STATE)
 """What two runs of one implementation share."""
 WITHIN_MS = 1e-3
-TOLERANCE = 0.01
+TOLERANCE, OF_REDUCTION = 0.01, 0.05
+"""By what part values may differ. A window is whole segments in one implementation and bytes in another, and what it
+grew by with the acknowledgement that shows a loss is in one log before that and in another never."""
 MOST_BYTES = 1 << 30
 _SEPARATOR = "\x1e"
 _MS_IN = {"ms": 1.0, "us": 1e-3}
@@ -144,8 +146,8 @@ def compare(
     ours: Log,
     theirs: Log,
     kinds: Sequence[str] = EXACT,
-    within_ms: float | None = WITHIN_MS,
-    tolerance: float = TOLERANCE,
+    within_ms: float | None = None,
+    tolerance: float | None = None,
 ) -> Compared:
     """Find the first decision in which two logs differ.
 
@@ -154,13 +156,16 @@ def compare(
     kinds
         The kinds of decisions that count, some of KINDS; each by itself or all in their order.
     within_ms
-        How far apart in time the same decision may be; None compares no times.
+        How far apart in time the same decision may be; None is WITHIN_MS, and no bound where reductions are compared.
     tolerance
-        By what part of the larger one two values may differ.
+        By what part of the larger one two values may differ; None is TOLERANCE, and OF_REDUCTION for reductions.
     """
+    across = REDUCTION in kinds
+    bound_ms = (math.inf if across else WITHIN_MS) if within_ms is None else within_ms
+    part = (OF_REDUCTION if across else TOLERANCE) if tolerance is None else tolerance
     alike: list[tuple[Decision, Decision]] = []
     for one, other in zip_longest(ours.of(kinds), theirs.of(kinds)):
-        why = _why(one, other, within_ms, tolerance)
+        why = _why(one, other, bound_ms, part)
         if why is not None:
             found = Difference(len(alike) + 1, one, other, tuple(alike[-3:]), why)
             return Compared((ours.name, theirs.name), tuple(kinds), len(alike), found)
@@ -168,7 +173,7 @@ def compare(
     return Compared((ours.name, theirs.name), tuple(kinds), len(alike), None)
 
 
-def _why(one: Decision | None, other: Decision | None, within_ms: float | None, tolerance: float) -> str | None:
+def _why(one: Decision | None, other: Decision | None, within_ms: float, tolerance: float) -> str | None:
     """Say what differs between two decisions, if anything does."""
     if one is None or other is None:
         return f"the {'first' if one is None else 'second'} log has ended"
@@ -181,7 +186,7 @@ def _why(one: Decision | None, other: Decision | None, within_ms: float | None, 
     if not same:
         return f"{one.text} in one, {other.text} in the other"
     apart_ms = abs(one.time_ms - other.time_ms)
-    if within_ms is not None and apart_ms > within_ms:
+    if apart_ms > within_ms:
         return f"{one.text} comes {apart_ms:.6g} ms apart"
     return None
 
@@ -249,9 +254,11 @@ class _Sender:
     def __init__(self) -> None:
         self.window: float | None = None
         self.state: str | None = None
+        self.has_repaired = False
 
     def sent(self, data: dict[str, Any]) -> Iterator[Said]:
-        yield SENT, float((data.get("raw") or {}).get("length", 0))
+        # Quinn has it in the header.
+        yield SENT, float((data.get("raw") or data.get("header") or {}).get("length", 0))
 
     def lost(self, data: dict[str, Any]) -> Iterator[Said]:
         yield LOST, float((data.get("header") or {}).get("packet_number", -1))
@@ -260,7 +267,9 @@ class _Sender:
         before = self.window or math.inf
         window, threshold = data.get("congestion_window"), data.get("ssthresh")
         # Where the window follows ssthresh in steps (RFC 9937), the steps are no decisions of their own.
-        left = float(threshold if threshold is not None else before if self.state in _REPAIRING else window or before)
+        follows = self.state in _REPAIRING or self.has_repaired
+        self.has_repaired = False
+        left = float(threshold if threshold is not None else before if follows else window or before)
         if left < _LEAST_REDUCTION * before < math.inf:
             yield REDUCTION, left / before
         if window is not None and float(window) != before:
@@ -270,6 +279,7 @@ class _Sender:
     def moved(self, data: dict[str, Any]) -> Iterator[Said]:
         new = str(data["new"]) if "new" in data else None
         if new is not None and new != self.state:
+            self.has_repaired = self.state in _REPAIRING
             self.state = new
             yield STATE, new
 

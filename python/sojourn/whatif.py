@@ -164,6 +164,13 @@ def _kind(group: Mapping[str, Any]) -> str:
     return str(traffic if isinstance(traffic, str) else traffic["kind"])
 
 
+def widened(remedy: str, metric: str, twins: tuple[float, float, float]) -> tuple[float, float, float]:
+    """Return the median over twins and the ends of their interval, by so much further away as imported lines were."""
+    middle, low, high = twins
+    more = middle * _widening()[remedy].get(metric.partition(".")[0], 0.0)
+    return middle, max(0.0, low - more), high + more
+
+
 @functools.cache
 def _widening() -> dict[str, dict[str, float]]:
     return tomllib.loads(WIDENING.read_text(encoding="utf-8"))
@@ -198,11 +205,7 @@ class WhatIf:
         A line of which all is known has one twin, and its value.
         """
         found = self.twins(remedy, metric)
-        if found is None or self.count == 1:
-            return found
-        middle, low, high = found
-        more = middle * _widening()[remedy].get(metric.partition(".")[0], 0.0)
-        return middle, max(0.0, low - more), high + more
+        return found if found is None or self.count == 1 else widened(remedy, metric, found)
 
     @property
     def calls(self) -> list[str]:

@@ -9,7 +9,7 @@ mod pcapng;
 mod qlog;
 pub mod read;
 
-pub use qlog::write_qlogs;
+pub use qlog::{qlog_names, write_qlogs};
 
 use headers::{FlowHeaders, headers};
 use sojourn_scenario::Scenario;

@@ -19,13 +19,13 @@ const RECORD_SEPARATOR: &[u8] = b"\x1e";
 
 const SSTHRESH: &str = "ssthresh";
 
-/// Writes the decisions of a run of `scenario` with `seed` to files in `directory`, which exists: `GROUP-FLOW-SEED.sqlog`, with the
-/// number of the connection behind that of the flow where a flow has several. How many files there are.
+/// Writes the decisions of a run of `scenario` with `seed` to files in `directory`, which exists: named as
+/// [`qlog_names`] says, with a number behind for each fresh connection after the first. How many files there are.
 ///
 /// # Errors
 /// Those of the files.
 pub fn write_qlogs(directory: &Path, scenario: &Scenario, seed: u64, log: &DecisionLog) -> io::Result<usize> {
-    let (names, headers) = (names(scenario), flow_headers(scenario));
+    let (names, headers) = (qlog_names(scenario, seed), flow_headers(scenario));
     let mut rows: Vec<&DecisionRow> = log.rows.iter().collect();
     let of = |row: &DecisionRow| (row.connection, row.port);
     rows.sort_by_key(|row| of(row));
@@ -34,8 +34,8 @@ pub fn write_qlogs(directory: &Path, scenario: &Scenario, seed: u64, log: &Decis
     for rows in connections {
         let (connection, port) = of(rows[0]);
         let turn = port.wrapping_sub(FIRST_PORT);
-        let turn = if turn == 0 { String::new() } else { format!("-{}", turn + 1) };
-        let name = format!("{}{turn}-{seed}", names[connection as usize]);
+        let name = &names[connection as usize];
+        let name = if turn == 0 { name.clone() } else { format!("{name}-{}", turn + 1) };
         let file = File::create(directory.join(format!("{name}.sqlog")))?;
         write(&mut BufWriter::new(file), &name, &headers[connection as usize], rows)?;
         files += 1;
@@ -43,14 +43,16 @@ pub fn write_qlogs(directory: &Path, scenario: &Scenario, seed: u64, log: &Decis
     Ok(files)
 }
 
-/// What each connection is called, in the order of the simulator's numbers.
-fn names(scenario: &Scenario) -> Vec<String> {
+/// What the log of each connection of a run is called, in the order of the simulator's numbers: `GROUP-FLOW-SEED`, with the
+/// number of the connection behind that of the flow where a flow has several at once.
+pub fn qlog_names(scenario: &Scenario, seed: u64) -> Vec<String> {
     let of_group = |group: &sojourn_scenario::Group| {
         let (name, connections) = (group.name.clone(), group.traffic.connections());
         (0..group.flows).flat_map(move |flow| {
             let name = name.clone();
             (0..connections).map(move |connection| {
-                if connections == 1 { format!("{name}-{flow}") } else { format!("{name}-{flow}-{connection}") }
+                let which = if connections == 1 { String::new() } else { format!("-{connection}") };
+                format!("{name}-{flow}{which}-{seed}")
             })
         })
     };

@@ -38,6 +38,7 @@ struct sojourn_asked {
     uint64_t seed;       /* the run's seed */
     uint64_t number;     /* the connection's number in the run, from 0 */
     uint64_t bytes;      /* what it sends, in bytes; SOJOURN_WITHOUT_END: until the run ends */
+    const char *qlog;    /* the file for a log of what its sender decides; NULL: none is wanted */
 };
 
 /* One end of a connection. All functions have to be there: an end without one is an error, and is not destroyed. */
@@ -84,6 +85,7 @@ typedef const char *(*sojourn_connect)(const struct sojourn_asked *asked, struct
 /*
  * Does what the words of a command line ask for: SCENARIO [SEED]. Without a seed it is the scenario's. Each flow of a group with
  * the key stack is a connection, with that group's control and size. Prints the run's record to stdout as JSON and returns 0.
+ * With QLOGDIR in the environment logs are wanted, and those of the simulation's own senders are written to that folder.
  * Where something is wrong, also what a stack did that none may do, it prints a sentence to stderr and returns 1. The words have
  * to be UTF-8.
  */

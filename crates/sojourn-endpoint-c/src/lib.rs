@@ -21,6 +21,7 @@ struct SojournAsked {
     seed: u64,
     number: u64,
     bytes: u64,
+    qlog: *const c_char,
 }
 
 /// `struct sojourn_end`: one end of a connection, with all its functions.
@@ -106,8 +107,10 @@ impl Drop for Stack {
 fn connection(asked: &Asked, connect: Connect) -> Result<Connection, Box<dyn Error>> {
     let control = asked.control.as_deref().map(CString::new).transpose()?;
     let control = control.as_deref().map_or(std::ptr::null(), CStr::as_ptr);
+    let qlog = asked.qlog.as_ref().map(|file| CString::new(file.as_os_str().as_encoded_bytes())).transpose()?;
+    let qlog = qlog.as_deref().map_or(std::ptr::null(), CStr::as_ptr);
     let (number, bytes) = (asked.number as u64, asked.bytes.unwrap_or(u64::MAX));
-    let asked = SojournAsked { control, seed: asked.seed, number, bytes };
+    let asked = SojournAsked { control, seed: asked.seed, number, bytes, qlog };
     // SAFETY: zeroes are words that are NULL. What is pointed to is there until `connect` returns.
     let [mut sender, mut receiver] = unsafe { std::mem::zeroed::<[Filled; 2]>() };
     let wrong = unsafe { connect(&raw const asked, &raw mut sender, &raw mut receiver) };

@@ -1,11 +1,12 @@
 //! The command line that all stacks share.
 
 use crate::{Connection, run};
+use sojourn_capture::{qlog_names, write_qlogs};
 use sojourn_scenario::{Base, Group, Scenario, Traffic};
 use sojourn_sim::{Monitor, Record, Session, Wanted};
 use std::error::Error;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What a connection is asked for.
@@ -19,18 +20,33 @@ pub struct Asked {
     pub number: usize,
     /// What it sends; without end where there is no number.
     pub bytes: Option<u64>,
+    /// The file for a log of what its sender decides, where one is wanted and the stack writes qlog.
+    pub qlog: Option<PathBuf>,
 }
+
+/// The folder of logs, by the name of the variable that QUIC stacks take it from.
+const QLOG_FOLDER: &str = "QLOGDIR";
 
 /// Makes both ends of a connection.
 pub type Connect<'a> = &'a dyn Fn(&Asked) -> Result<Connection, Box<dyn Error>>;
 
 /// Runs a scenario with a stack's connections on the flows of its groups with `stack`.
 ///
+/// Where logs are wanted, what senders decide is written to `qlogs`, a folder that exists: by the stack, and of the simulation's
+/// own senders.
+///
 /// # Errors
 /// Where there is no such group; what the stack says of what it is asked for; what it does that no stack may do.
-pub fn simulate(scenario: Scenario, seed: u64, connect: Connect<'_>) -> Result<Record, Box<dyn Error>> {
-    let mut session = Session::new(scenario, seed, &Wanted::default());
-    let asked = |(number, (_, group, _)): (usize, (usize, &Group, _))| Asked {
+pub fn simulate(
+    scenario: Scenario,
+    seed: u64,
+    qlogs: Option<&Path>,
+    connect: Connect<'_>,
+) -> Result<Record, Box<dyn Error>> {
+    let wanted = Wanted { decisions: qlogs.is_some(), ..Wanted::default() };
+    let mut session = Session::new(scenario, seed, &wanted);
+    let names = qlog_names(session.scenario(), seed);
+    let asked = |(number, (flow, group, _)): (usize, (usize, &Group, _))| Asked {
         control: group.stack.as_ref().and_then(|stack| stack.control.clone()),
         seed,
         number,
@@ -38,6 +54,7 @@ pub fn simulate(scenario: Scenario, seed: u64, connect: Connect<'_>) -> Result<R
             Traffic::Bulk(bulk) => bulk.size_bytes,
             _ => None,
         },
+        qlog: qlogs.map(|folder| folder.join(format!("{}.sqlog", names[flow]))),
     };
     let connections = session.stacks().into_iter().enumerate().map(|(number, flow)| {
         let name = &flow.1.name;
@@ -50,7 +67,12 @@ pub fn simulate(scenario: Scenario, seed: u64, connect: Connect<'_>) -> Result<R
         );
     }
     run(&mut session, connections, &Monitor::default()).map_err(|failure| failure.to_string())?;
-    Ok(session.finish(&Monitor::default()).map_err(|why| format!("{why:?}"))?.record)
+    let scenario = session.scenario().clone();
+    let outcome = session.finish(&Monitor::default()).map_err(|why| format!("{why:?}"))?;
+    if let (Some(folder), Some(log)) = (qlogs, &outcome.decisions) {
+        write_qlogs(folder, &scenario, seed, log)?;
+    }
+    Ok(outcome.record)
 }
 
 /// Does what the words after the program's name ask for, and says on stderr what is wrong: the `main` of a stack.
@@ -65,6 +87,7 @@ pub fn command(connect: Connect<'_>) -> ExitCode {
 }
 
 /// Does what these words ask for: `SCENARIO [SEED]`. Prints the record as JSON. Without a seed it is the scenario's.
+/// Logs go to the folder that QLOGDIR in the environment names.
 ///
 /// # Errors
 /// As [`simulate`]; what is wrong with the words or the scenario.
@@ -82,6 +105,7 @@ pub fn command_of(words: &[String], connect: Connect<'_>) -> Result<(), Box<dyn 
     let loaded = Scenario::parse(&text, Some(file), &Base::Folder(folder.to_owned()), &[]);
     let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
     let seed = seed.unwrap_or(scenario.seed);
-    let record = serde_json::to_string(&simulate(scenario, seed, connect)?)?;
+    let qlogs = std::env::var_os(QLOG_FOLDER).map(PathBuf::from);
+    let record = serde_json::to_string(&simulate(scenario, seed, qlogs.as_deref(), connect)?)?;
     Ok(writeln!(std::io::stdout(), "{record}")?)
 }

@@ -227,10 +227,10 @@ fn a_scenario_says_what_its_connections_are_asked_for() {
         seen.borrow_mut().push((asked.control.clone(), asked.seed, asked.number, asked.bytes));
         Ok(pair(Sender::new(1), Receiver::default()))
     };
-    simulate(scenario(&text), 3, &connect).expect("it rests");
+    simulate(scenario(&text), 3, None, &connect).expect("it rests");
     let slow = || Some("slow".to_owned());
     assert_eq!(seen.take(), [(slow(), 3, 0, Some(1000)), (slow(), 3, 1, Some(1000)), (None, 3, 2, None)]);
     let text = PATH.replace("stack = \"toy\"", "control = \"cubic\"");
-    let none = simulate(scenario(&text), 1, &connect).expect_err("it has no stack").to_string();
+    let none = simulate(scenario(&text), 1, None, &connect).expect_err("it has no stack").to_string();
     assert!(none.contains("found no group with the key stack"), "{none}");
 }

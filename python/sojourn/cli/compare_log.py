@@ -4,7 +4,7 @@ import click
 
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option
-from sojourn.qlog import EXACT, KINDS, REDUCTION, TOLERANCE, WITHIN_MS
+from sojourn.qlog import EXACT, KINDS, OF_REDUCTION, REDUCTION, TOLERANCE, WITHIN_MS
 
 DIFFERENT = 1
 
@@ -37,14 +37,12 @@ DIFFERENT = 1
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0, max=1),
-    default=TOLERANCE,
-    show_default=True,
     metavar="PART",
-    help="By what part two values may differ.",
+    help=f"By what part two values may differ.  [default: {TOLERANCE:g}; with --of {REDUCTION} {OF_REDUCTION:g}]",
 )
 @json_option
 def compare_log(
-    ours: str, theirs: str, kinds: tuple[str, ...], within_ms: float | None, tolerance: float, *, as_json: bool
+    ours: str, theirs: str, kinds: tuple[str, ...], within_ms: float | None, tolerance: float | None, *, as_json: bool
 ) -> None:
     """Find the first decision in which two qlog files differ.
 
@@ -53,9 +51,7 @@ def compare_log(
     """
     from sojourn.qlog import compare, read
 
-    wanted = kinds or EXACT
-    bound_ms = WITHIN_MS if within_ms is None and REDUCTION not in wanted else within_ms
-    found = compare(read(ours), read(theirs), wanted, bound_ms, tolerance)
+    found = compare(read(ours), read(theirs), kinds or EXACT, within_ms, tolerance)
     if as_json:
         render.print_json(found.document())
     else:

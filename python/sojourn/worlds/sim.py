@@ -57,8 +57,7 @@ class Sim(World[SimOptions]):
         if scenario.stack is not None:
             from sojourn.worlds import stacks
 
-            stacks.check_kept(scenario, wanted)
-            return stacks.run(scenario, seeds, jobs=jobs, progress=progress)
+            return stacks.run(scenario, seeds, wanted, jobs=jobs, progress=progress)
         return scenario.run(list(seeds), jobs or usable_processors(), wanted.native, progress)
 
 

@@ -5,6 +5,7 @@ A stack is a program that runs a scenario whose groups say `stack`, and prints t
 """
 
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sojourn import _native
+from sojourn.data.rows import DECISIONS
 from sojourn.faults import input_error
 from sojourn.processors import usable_processors
 from sojourn.reading import printable
@@ -103,37 +105,65 @@ def check(name: str, key: str) -> str:
 
 
 def check_kept(scenario: _native.Scenario, wanted: Wanted) -> None:
-    """Raise InputError where more is wanted than the record, which is all that a stack's run keeps."""
-    if wanted.keep and scenario.stack is not None:
-        key, kept = f"group.{scenario.stack[0]}.stack", ", ".join(wanted.keep)
-        message = f"{key}: runs with a stack keep no {kept}; allowed: their records only, without pictures over time"
-        raise input_error(message, key=key, found=kept, allowed="records only")
+    """Raise InputError where more is wanted than records and decisions, which is all that a stack's run keeps."""
+    more = [one for one in wanted.keep if one != DECISIONS]
+    if more and scenario.stack is not None:
+        key, kept = f"group.{scenario.stack[0]}.stack", ", ".join(more)
+        message = f"{key}: runs with a stack keep no {kept}; allowed: their records and --qlog, no pictures over time"
+        raise input_error(message, key=key, found=kept, allowed="records and qlog")
+
+
+@dataclass(frozen=True)
+class StackRun(KeptRun):
+    """A run with a stack, and the folder with what its senders decided, where that was wanted."""
+
+    logs: "tempfile.TemporaryDirectory[str] | None" = None
+
+    def write_qlogs(self, directory: str) -> int:
+        """Copy what its senders decided to a folder, and return how many files there are."""
+        if self.logs is None:
+            raise ValueError("no decisions were kept")
+        shutil.copytree(self.logs.name, directory, dirs_exist_ok=True)
+        return len(list(Path(self.logs.name).iterdir()))
 
 
 def run(
-    scenario: _native.Scenario, seeds: Sequence[int], *, jobs: int | None, progress: Progress | None
-) -> list[KeptRun]:
+    scenario: _native.Scenario, seeds: Sequence[int], wanted: Wanted, *, jobs: int | None, progress: Progress | None
+) -> list[StackRun]:
     """Run a scenario with a stack once for each seed; raises StackError with the stack's own words where it fails."""
+    check_kept(scenario, wanted)
     group, name = scenario.stack or ("", "")
     program = check(name, f"group.{group}.stack")
     text = scenario.to_toml()
+
+    def one(seed: int) -> StackRun:
+        logs = tempfile.TemporaryDirectory(prefix="sojourn-qlog-") if wanted.decisions else None
+        return StackRun(seed, record_of(program, text, seed, logs=None if logs is None else logs.name), logs)
+
     runs = []
     with ThreadPoolExecutor(jobs or usable_processors()) as pool:
-        for seed, record in zip(seeds, pool.map(lambda seed: record_of(program, text, seed), seeds), strict=True):
-            runs.append(KeptRun(seed, record))
+        for made in pool.map(one, seeds):
+            runs.append(made)
             if progress is not None:
                 progress(len(runs) / len(seeds))
     return runs
 
 
-def record_of(program: str, text: str, seed: int, longest_s: float | None = None) -> str:
-    """Return the record, as JSON, of one run of a program with the scenario `text`; stop it after so many seconds."""
+def record_of(program: str, text: str, seed: int, longest_s: float | None = None, logs: str | None = None) -> str:
+    """Return the record, as JSON, of one run of a program with the scenario `text`; stop it after so many seconds.
+
+    What senders decide is written to the folder `logs`, as qlog, where it is given.
+    """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scenario.toml"
         file.write_text(text, encoding="utf-8")
         words = [program, str(file), str(seed)]
+        # QUIC stacks take the folder from this variable.
+        environment = {**os.environ, "QLOGDIR": logs} if logs else None
         try:
-            done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=longest_s)  # noqa: S603
+            done = subprocess.run(  # noqa: S603 (named by the user)
+                words, capture_output=True, text=True, check=False, timeout=longest_s, env=environment
+            )
         except subprocess.TimeoutExpired:
             raise StackError(f"it ran for {longest_s:.0f} s and was stopped") from None
     if done.returncode:

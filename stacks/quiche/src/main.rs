@@ -16,6 +16,7 @@ use quiche::{Config, CongestionControlAlgorithm, PROTOCOL_VERSION};
 use sojourn_endpoint::{Asked, Connection, command};
 use stack::Quiche;
 use std::error::Error;
+use std::fs::File;
 use std::process::ExitCode;
 
 /// Room for what is under way on any path of the ready scenarios: nothing but the congestion window is to hold a sender back.
@@ -46,8 +47,9 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
         .parse()
         .map_err(|_| format!("found the control {control:?}; allowed: cubic, reno, bbr, bbr2, bbr2_gcongestion"))?;
     let seed = asked.seed.wrapping_mul(1 << 20).wrapping_add(2 * asked.number as u64);
+    let qlog = asked.qlog.as_ref().map(File::create).transpose()?;
     Ok(Connection {
-        sender: Box::new(Quiche::client(config(control)?, asked.bytes, Machine::new(seed))),
+        sender: Box::new(Quiche::client(config(control)?, asked.bytes, qlog, Machine::new(seed))),
         receiver: Box::new(Quiche::server(config(control)?, Machine::new(seed + 1))),
     })
 }

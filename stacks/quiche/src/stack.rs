@@ -1,8 +1,10 @@
 //! One end of a QUIC connection of quiche as an endpoint of Sojourn: one stream, and what is sent or received over it.
 
 use crate::machine::Machine;
-use quiche::{Config, Connection, ConnectionId, Error, RecvInfo};
+use quiche::{Config, Connection, ConnectionId, Error, QlogLevel, RecvInfo};
 use sojourn_endpoint::{Ecn, Endpoint, Span, Time};
+use std::fs::File;
+use std::io::BufWriter;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
@@ -31,6 +33,7 @@ pub struct Quiche {
     /// The machine's instant at the simulation's time zero.
     zero: Instant,
     config: Config,
+    qlog: Option<BufWriter<File>>,
     /// A server has none before the first datagram.
     connection: Option<Connection>,
     task: Task,
@@ -42,7 +45,7 @@ pub struct Quiche {
 impl Quiche {
     fn new(config: Config, task: Task, due: Time, mut machine: Machine) -> Quiche {
         let zero = machine.at(Time::ZERO, Instant::now);
-        Quiche { machine, zero, config, connection: None, task, paced: None, due }
+        Quiche { machine, zero, config, qlog: None, connection: None, task, paced: None, due }
     }
 
     /// A server that counts what it is sent.
@@ -51,8 +54,9 @@ impl Quiche {
     }
 
     /// A client that begins at once and sends so many bytes, or without end.
-    pub fn client(config: Config, bytes: Option<u64>, machine: Machine) -> Quiche {
-        Quiche::new(config, Task::Send { left: bytes, over: false }, Time::ZERO, machine)
+    pub fn client(config: Config, bytes: Option<u64>, qlog: Option<File>, machine: Machine) -> Quiche {
+        let client = Quiche::new(config, Task::Send { left: bytes, over: false }, Time::ZERO, machine);
+        Quiche { qlog: qlog.map(BufWriter::new), ..client }
     }
 
     fn time(&self, instant: Instant) -> Time {
@@ -61,16 +65,21 @@ impl Quiche {
 
     /// Has the connection, which is made where there is none, do something, and does what there is to do for the stream then.
     fn settle(&mut self, now: Time, work: impl FnOnce(&mut Connection)) {
-        let Quiche { machine, config, connection, task, .. } = self;
+        let Quiche { machine, config, qlog, connection, task, .. } = self;
         let name = [machine.draw(), machine.draw()].map(u64::to_le_bytes).concat();
         machine.at(now, || {
             let connection = connection.get_or_insert_with(|| {
                 let (name, here) = (ConnectionId::from_vec(name), SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)));
-                match task {
+                let made = match task {
                     Task::Send { .. } => quiche::connect(None, &name, here, here, config),
                     Task::Receive { .. } => quiche::accept(&name, None, here, here, config),
+                };
+                let mut made = made.expect("a configuration that holds");
+                if let Some(log) = qlog.take() {
+                    // Core: its acknowledgements list all that was ever received, which grows without end on paths with loss.
+                    made.set_qlog_with_level(Box::new(log), "quiche".into(), String::new(), QlogLevel::Core);
                 }
-                .expect("a configuration that holds")
+                made
             });
             work(connection);
             task.go_on(connection);

@@ -10,12 +10,15 @@ mod stack;
 use driven::Factory;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn_proto::{ClientConfig, ServerConfig, TransportConfig, VarInt};
-use sojourn_endpoint::{Asked, Connection, Time, command};
+use quinn_proto::{ClientConfig, QlogConfig, ServerConfig, TransportConfig, VarInt};
+use sojourn_endpoint::{Asked, Connection, command};
 use stack::Quinn;
 use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Room for what is under way on any path of the ready scenarios: nothing but the congestion window is to hold a sender back.
 const WINDOW_BYTES: u32 = 64_000_000;
@@ -38,7 +41,13 @@ fn controller(name: &str, seed: u64) -> Result<Arc<dyn ControllerFactory + Send 
 /// Both ends of a connection.
 fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
     let (server_tls, client_tls) = keys::configs()?;
+    let zero = Instant::now();
     let mut transport = TransportConfig::default();
+    if let Some(file) = &asked.qlog {
+        let mut log = QlogConfig::default();
+        log.writer(Box::new(BufWriter::new(File::create(file)?))).start_time(zero);
+        transport.qlog_stream(log.into_stream());
+    }
     let control = asked.control.as_deref().unwrap_or("cubic");
     transport.congestion_controller_factory(controller(control, asked.seed + asked.number as u64)?);
     transport.send_window(u64::from(WINDOW_BYTES)).max_idle_timeout(None);
@@ -56,8 +65,8 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
         seeds
     });
     Ok(Connection {
-        sender: Box::new(Quinn::client(client, asked.bytes, Time::ZERO, seeds[0])),
-        receiver: Box::new(Quinn::server(Arc::new(server), seeds[1])),
+        sender: Box::new(Quinn::client(client, asked.bytes, zero, seeds[0])),
+        receiver: Box::new(Quinn::server(Arc::new(server), zero, seeds[1])),
     })
 }
 

@@ -1,6 +1,6 @@
 //! One end of a QUIC connection of quinn as an endpoint of Sojourn: one stream, and what is sent or received over it.
 //!
-//! Quinn takes `Instant`s, of which only differences count: Sojourn's time zero is the instant at which the end was made.
+//! Quinn takes `Instant`s, of which only differences count: `zero` is the instant of Sojourn's time zero.
 
 use bytes::BytesMut;
 use quinn_proto::{
@@ -44,9 +44,9 @@ pub struct Quinn {
 }
 
 impl Quinn {
-    fn new(server: Option<Arc<ServerConfig>>, task: Task, seed: [u8; 32]) -> Quinn {
+    fn new(server: Option<Arc<ServerConfig>>, task: Task, zero: Instant, seed: [u8; 32]) -> Quinn {
         Quinn {
-            zero: Instant::now(),
+            zero,
             endpoint: Endpoint::new(Arc::new(EndpointConfig::default()), server, true, Some(seed)),
             begins: None,
             connection: None,
@@ -57,14 +57,14 @@ impl Quinn {
     }
 
     /// A server that counts what it is sent.
-    pub fn server(config: Arc<ServerConfig>, seed: [u8; 32]) -> Quinn {
-        Quinn::new(Some(config), Task::Receive { stream: None, bytes: 0 }, seed)
+    pub fn server(config: Arc<ServerConfig>, zero: Instant, seed: [u8; 32]) -> Quinn {
+        Quinn::new(Some(config), Task::Receive { stream: None, bytes: 0 }, zero, seed)
     }
 
-    /// A client that begins at `start` and sends so many bytes, or without end.
-    pub fn client(config: ClientConfig, bytes: Option<u64>, start: Time, seed: [u8; 32]) -> Quinn {
+    /// A client that begins at once and sends so many bytes, or without end.
+    pub fn client(config: ClientConfig, bytes: Option<u64>, zero: Instant, seed: [u8; 32]) -> Quinn {
         let task = Task::Send { left: bytes, stream: None };
-        Quinn { begins: Some(config), due: start, ..Quinn::new(None, task, seed) }
+        Quinn { begins: Some(config), due: Time::ZERO, ..Quinn::new(None, task, zero, seed) }
     }
 
     fn instant(&self, now: Time) -> Instant {

@@ -1,6 +1,6 @@
 //! Connections of s2n-quic behind a scenario's path, in virtual time; prints the run's record as JSON.
 //!
-//! `sojourn-stack-s2n-quic SCENARIO [CONTROL [SEED [BYTES]]]`, as for all stacks of Sojourn. The control is s2n-quic's `cubic`
+//! `sojourn-stack-s2n-quic SCENARIO [SEED]`, as for all stacks of Sojourn. The control is s2n-quic's `cubic`
 //! (the default) or `bbr`, its BBRv2.
 //!
 //! The same seed gives the same record: which packet numbers s2n-quic leaves out and when its controls probe are of the seed.
