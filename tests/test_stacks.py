@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import sojourn
-from sojourn import trial
+from sojourn import qlog, trial
 from sojourn.trial import stack as stacks
 from sojourn.trial import suite as suites
 from sojourn.trial import workflow
@@ -52,6 +52,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     return built
 
 
+BOUNDED = pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of another process")
 # What a maintainer finds: the laws that do not hold, each with the reason in docs/validation/stacks.md.
 TRIED = [
     ("quinn", "cubic", set()),
@@ -61,6 +62,8 @@ TRIED = [
     ("quiche", "cubic", set()),
     ("quiche", "reno", set()),
     ("quiche", "bbr", set()),
+    ("s2n-quic", "cubic", set()),
+    ("s2n-quic", "bbr", set()),
     ("sctp", "sctp", set()),
     # Its congestion window does not bound what is in flight.
     ("smoltcp", "cubic", {"through loss", "uses the link", "little loss", "Equal"}),
@@ -165,10 +168,14 @@ def program(folder: Path, text: str) -> str:
         ("print('[]')", "it printed no record; allowed: the record as JSON"),
         ("print('{\"groups\": {}}')", "it printed no record; allowed: the record as JSON"),
         ("import time; time.sleep(60)", "it ran for 0 s and was stopped"),
+        pytest.param("print('x' * 2000)", "it printed more than 0 MiB; a record is far less", id="prints"),
+        pytest.param("[bytearray(1 << 27) for _ in range(1 << 20)]", "MemoryError", id="allocates", marks=BOUNDED),
     ],
 )
 def test_what_is_no_stack_is_a_sentence_and_not_compared(text, said, command, tmp_path, monkeypatch):
     monkeypatch.setattr(stacks, "LONGEST_S", 0.4 if "sleep" in text else 60.0)
+    monkeypatch.setattr(programs, "MOST_PRINTED_BYTES", 1000)
+    monkeypatch.setattr(programs, "MOST_MEMORY_BYTES", 1 << 30)
     tried = command("try", "--stack", program(tmp_path, text), "--json", "--low-priority-bound", "10")
     (document,) = json.loads(tried.out)
     assert {law["found"] for law in document["laws"]} == {said}
@@ -243,6 +250,10 @@ def test_a_scenario_runs_with_the_stack_that_it_names(path, command, tmp_path):
     assert [run_["seed"] for run_ in document["runs"]] == [1, 2]
     assert "mine" in page.read_text(encoding="utf-8")
     assert "mine" in command("run", path).out
+    # The toy writes no log; the simulation's own sender has one.
+    assert command("run", path, "--qlog", tmp_path / "logs").code == 0
+    assert [file.name for file in (tmp_path / "logs").iterdir()] == ["tcp-0-1.sqlog"]
+    assert qlog.read(tmp_path / "logs" / "tcp-0-1.sqlog").decisions
     compared = command("compare", path, "--queue", "droptail,codel", "--runs", "1", "--json")
     assert compared.code == 0, compared.err
     swept = sojourn.sweep(path, axes={"bottleneck.rate": ["4 Mbit/s", "8 Mbit/s"]}, seeds=1, jobs=1)
@@ -367,8 +378,9 @@ def test_a_case_has_company_marks_and_quotients(tmp_path):
     said = [[group["transport"][key] for key in ("ecn", "ecn_feedback", "tail_probe")] for group in (judged, other)]
     assert said == [[True, "accurate", True], [True, "classic", True]]
     # A stack decides itself what it says of marks.
-    connections, back, _ = case.scenario(trial.Stack("any")).to_dict()["group"]
-    assert (connections["start"], back["flows"], connections["transport"]["ecn"]) == (["0 s", "1 s"], 2, False)
+    connections, _ = case.scenario(trial.Stack("any")).to_dict()["group"]
+    assert [connections[key] for key in ("start", "flows", "stack")] == [["0 s", "1 s"], 2, "any"]
+    assert not connections["transport"]["ecn"]
     # There are three flows, and no packet was dropped.
     found = [text.split(",")[0].split()[-1] for text in case.judge("prague").found.split("; ")]
     assert (float(found[0]) > 0, found[1:]) == (True, ["none", "none"])

@@ -4,12 +4,15 @@ A stack is a program that runs a scenario whose groups say `stack`, and prints t
 [SEED]`. Those of `sojourn-endpoint` do, in Rust and in C.
 """
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import tomllib
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +29,8 @@ from sojourn.worlds.world import Progress, Wanted, WorldError
 _SOURCES = Path(__file__).parents[3] / "stacks"
 _BUILT = _SOURCES.parent / "target" / "stacks"
 """Where the stacks of a copy of the sources are built."""
+MOST_MEMORY_BYTES, MOST_FILE_BYTES, MOST_PRINTED_BYTES = 4 << 30, 4 << 30, 256 << 20
+"""What a run may take: a run of the known stacks takes some 100 MB, its record less than one."""
 _PARTS = {"bottleneck", "flows", "groups"}
 
 
@@ -117,14 +122,14 @@ def check_kept(scenario: _native.Scenario, wanted: Wanted) -> None:
 class StackRun(KeptRun):
     """A run with a stack, and the folder with what its senders decided, where that was wanted."""
 
-    logs: "tempfile.TemporaryDirectory[str] | None" = None
+    logs: str | None = None
 
     def write_qlogs(self, directory: str) -> int:
         """Copy what its senders decided to a folder, and return how many files there are."""
         if self.logs is None:
             raise ValueError("no decisions were kept")
-        shutil.copytree(self.logs.name, directory, dirs_exist_ok=True)
-        return len(list(Path(self.logs.name).iterdir()))
+        shutil.copytree(self.logs, directory, dirs_exist_ok=True)
+        return len(list(Path(self.logs).iterdir()))
 
 
 def run(
@@ -137,8 +142,15 @@ def run(
     text = scenario.to_toml()
 
     def one(seed: int) -> StackRun:
-        logs = tempfile.TemporaryDirectory(prefix="sojourn-qlog-") if wanted.decisions else None
-        return StackRun(seed, record_of(program, text, seed, logs=None if logs is None else logs.name), logs)
+        if not wanted.decisions:
+            return StackRun(seed, record_of(program, text, seed))
+        with contextlib.ExitStack() as failed:
+            logs = tempfile.mkdtemp(prefix="sojourn-qlog-")
+            failed.callback(shutil.rmtree, logs)
+            made = StackRun(seed, record_of(program, text, seed, logs=logs), logs)
+            failed.pop_all()
+        weakref.finalize(made, shutil.rmtree, logs)
+        return made
 
     runs = []
     with ThreadPoolExecutor(jobs or usable_processors()) as pool:
@@ -157,22 +169,43 @@ def record_of(program: str, text: str, seed: int, longest_s: float | None = None
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "scenario.toml"
         file.write_text(text, encoding="utf-8")
-        words = [program, str(file), str(seed)]
         # QUIC stacks take the folder from this variable.
         environment = {**os.environ, "QLOGDIR": logs} if logs else None
-        try:
-            done = subprocess.run(  # noqa: S603 (named by the user)
-                words, capture_output=True, text=True, check=False, timeout=longest_s, env=environment
+        with tempfile.TemporaryFile(dir=folder) as printed:
+            process = subprocess.Popen(  # noqa: S603 (named by the user)
+                [program, str(file), str(seed)], stdout=printed, stderr=subprocess.PIPE, text=True, env=environment
             )
-        except subprocess.TimeoutExpired:
-            raise StackError(f"it ran for {longest_s:.0f} s and was stopped") from None
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"it ended with code {done.returncode} without a word"]
-        raise StackError(printable(said[-1].removeprefix("error: ")))
+            with process:
+                _limit(process.pid)
+                try:
+                    _, said = process.communicate(timeout=longest_s)
+                except BaseException as reason:
+                    process.kill()
+                    if isinstance(reason, subprocess.TimeoutExpired):
+                        raise StackError(f"it ran for {longest_s:.0f} s and was stopped") from None
+                    raise
+            if printed.seek(0, os.SEEK_END) > MOST_PRINTED_BYTES:
+                raise StackError(f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB; a record is far less")
+            printed.seek(0)
+            text = printed.read().decode(errors="replace")
+    if process.returncode:
+        lines = said.strip().splitlines() or [f"it ended with code {process.returncode} without a word"]
+        raise StackError(printable(lines[-1].removeprefix("error: ")))
     try:
-        record = json.loads(done.stdout)
+        record = json.loads(text)
     except ValueError:
         record = None
     if not isinstance(record, dict) or not record.keys() >= _PARTS:
         raise StackError("it printed no record; allowed: the record as JSON")
-    return done.stdout
+    return text
+
+
+def _limit(process: int) -> None:
+    """Bound what a stack may take of this machine, where the system can."""
+    if sys.platform == "linux":
+        import resource
+
+        # It may have ended already.
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(process, resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
+            resource.prlimit(process, resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, MOST_FILE_BYTES))
