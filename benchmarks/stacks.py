@@ -174,7 +174,7 @@ def render(document: Document) -> list[str]:
         paragraph(
             "What a lone sender leaves of its window at each loss or mark, one after the other, from the qlog of both "
             "(`sojourn compare-log A B --of reduction`), with Sojourn's control of the same name on its transport "
-            "`linux`."
+            "`linux`. Of a stack that knows no ECN, CoDel drops packets instead."
         ),
         table(
             [

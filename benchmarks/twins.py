@@ -213,7 +213,7 @@ def render(found: Mapping[str, Any]) -> list[str]:
         ),
         "## Do the intervals hold?",
         table(
-            ["", *(f"{metric}>" for metric in KINDS)],
+            ["remedy", *(f"{metric}>" for metric in KINDS)],
             [[name, *(_part(_held(steady, name, metric)) for metric in KINDS)] for name in REMEDY_NAMES],
         ),
         paragraph(

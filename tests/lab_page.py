@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 
 import sojourn
-from sojourn import _native, lab
+from sojourn import _native, lab, worlds
 from sojourn.pages import laboratory
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def native(page: "Page", index: int) -> dict[str, Any]:
     """Run the TOML that the page exports with the native engine."""
     text = page.locator("#files textarea").nth(index).input_value()
     scenario = _native.load(text)
-    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False, False), None)
+    (run,) = scenario.run([scenario.seed], 1, worlds.Wanted().native, None)
     record: dict[str, Any] = json.loads(run.record())
     return record
 

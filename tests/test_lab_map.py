@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tests.lab_page import in_browser, settle, wait_until
 
 import sojourn
-from sojourn import _native, lab
+from sojourn import _native, lab, worlds
 from sojourn.data import strip
 
 if TYPE_CHECKING:
@@ -100,9 +100,7 @@ class TestInBrowser:
         turn = page.evaluate("sojournLab.turn")
         cell.click()
         wait_until(page, f"sojournLab.turn > {turn} && document.body.dataset.state === 'done'")
-        (run,) = _native.load(page.locator("#text-right").input_value()).run(
-            [1], 1, (None, False, False, False, False), None
-        )
+        (run,) = _native.load(page.locator("#text-right").input_value()).run([1], 1, worlds.Wanted().native, None)
         mos = json.loads(run.record())["groups"]["call"]["voip"]["mos"]
         assert cell.inner_text() == f"{mos:.1f}"
         assert "the call" in page.locator("#map-inside").inner_text()

@@ -7,6 +7,7 @@ import pytest
 from tests.conftest import Command
 
 import sojourn
+from sojourn import worlds
 from sojourn.sweeps import Dataset, Plan
 from sojourn.sweeps.local import batch_size, estimate_s, run_local
 from sojourn.worlds.linux.errors import KernelError, NotInstalledError
@@ -75,7 +76,7 @@ def test_a_failing_kernel_stops_the_sweep_and_what_was_done_is_kept(
         if flows == 2 and len(asked) == 2:
             raise KernelError("the kernel went away")
         # What a kernel gives has the form of what a simulation gives.
-        return scenario.run(seeds, 1, (None, False, False, False, False), None)
+        return scenario.run(seeds, 1, worlds.Wanted().native, None)
 
     monkeypatch.setattr("sojourn.worlds.linux.world.run", run)
     dataset = Dataset.create(tmp_path / "data", plan(), 1)

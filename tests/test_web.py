@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import PATIENCE_S
 
 import sojourn
-from sojourn import _native
+from sojourn import _native, worlds
 
 PAGE = Path(sojourn.__file__).parent / "page"
 NODE = shutil.which("node")
@@ -159,14 +159,14 @@ def answers() -> dict[str, Any]:
 @pytest.mark.parametrize("name", [*READY, *TEXTS])
 def test_a_record_is_the_native_one_byte_by_byte(answers: dict[str, Any], name: str) -> None:
     scenario = _native.load(TEXTS[name], name) if name in TEXTS else _native.load_ready(name)
-    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False, False), None)
+    (run,) = scenario.run([scenario.seed], 1, worlds.Wanted().native, None)
     assert timeless(answers[name]["whole"]) == timeless(run.record())
 
 
 def test_the_change_of_a_group_matters(answers: dict[str, Any]) -> None:
     first_change = CHANGED_TEXT.index("[[change]]")
     without = CHANGED_TEXT[:first_change] + CHANGED_TEXT[CHANGED_TEXT.index("[[change]]", first_change + 1) :]
-    (run,) = _native.load(without, CHANGED).run([1], 1, (None, False, False, False, False), None)
+    (run,) = _native.load(without, CHANGED).run([1], 1, worlds.Wanted().native, None)
     assert timeless(run.record()) != timeless(answers[CHANGED]["whole"])
 
 

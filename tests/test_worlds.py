@@ -152,7 +152,7 @@ def test_each_world_follows_the_protocol() -> None:
         world = worlds.find(name)
         assert isinstance(world, worlds.World)
         assert world.name == name
-        assert world.keeps <= {"series", "probes", "packets", "transfers", "delays"}
+        assert world.keeps <= {"series", "probes", "packets", "transfers", "delays", "decisions"}
         assert all(one.summary and one.allowed for one in worlds.stated(world.options))
 
 
@@ -193,7 +193,7 @@ def test_a_sweep_between_hosts_runs_one_after_the_other(monkeypatch: pytest.Monk
     def run(scenario: Any, seeds: list[int], *_rest: Any) -> Any:
         under_way.append(1)
         most.append(len(under_way))
-        found = scenario.run(seeds, 1, (None, False, False, False, False), None)
+        found = scenario.run(seeds, 1, worlds.Wanted().native, None)
         under_way.pop()
         return found
 
