@@ -1,6 +1,6 @@
 """Other people's stacks behind Sojourn's queues, beside Sojourn's own senders; writes a page of docs/validation::
 
-python -m benchmarks.stacks             # build the stacks, run all cells (a minute after the build)
+python -m benchmarks.stacks             # build the stacks, run all cells (some 7 minutes)
 python -m benchmarks.stacks --transfers # only the short transfers, seconds
 python -m benchmarks.stacks --render    # only write the page, from the stored numbers
 """
@@ -374,12 +374,11 @@ _TENTH = """**s2n-quic's receiver** acknowledges every tenth packet (`packet_tol
     suite."""
 _RATE = """**s2n-quic's BBR** overestimates the bandwidth: `on_ack` in src/recovery/bandwidth/estimator.rs of
     s2n-quic-core keeps the interval of an earlier acknowledgement where the packet's `delivered_bytes` is no
-    larger, and divides more bytes by it. It believes in 22 Mbit/s where 19.6 are possible, and keeps {queue:.1f} ms
-    of queue under DropTail (Sojourn's {own:.1f} ms). In a copy with a fresh interval for each acknowledgement it
-    passes seven of nine cases."""
+    larger, and divides more bytes by it. So it keeps {queue:.1f} ms of queue under DropTail (Sojourn's {own:.1f}
+    ms). In a copy with a fresh interval for each acknowledgement it passes seven of nine cases."""
 _FIXED = """**s2n-quic's loss detection** has the thresholds of RFC 9002 section 6.1, three packets and 9/8 of a
-    round trip, and does not adapt them to reordering (A.18); in a copy with 1000 packets and two round trips it
-    uses 98 %."""
+    round trip, and does not adapt them to reordering. The RFC leaves that open; it is why A.18 fails: in a copy
+    with 1000 packets and two round trips it uses 98 %."""
 _SCTP = """**sctp-proto** counts in `process_fast_retransmission` (src/association/mod.rs) up to three reports of a
     hole and asks whether there are just three: a hole that reached three during a recovery is never sent again before
     the timer (RFC 9260 section 7.2.4). `get_data_packets_to_retransmit` compares the congestion window with what is

@@ -1,6 +1,7 @@
 """`sojourn whatif` and `sojourn tune`: what a line would be, and which settings keep a goal."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from sojourn.goals import Goal, quantity
 from sojourn.imported.twins import twins
 from sojourn.reading import toml_text
 from sojourn.tune import FILE, tune
-from sojourn.whatif import AS_IT_IS, REMEDIES, remedied, what_if
+from sojourn.whatif import AS_IT_IS, REMEDIES, WIDENING, remedied, what_if, widened
 
 UPLOAD = {"name": "upload", "control": "cubic", "transport": "linux", "rtt": "30 ms"}
 
@@ -205,3 +206,14 @@ def test_keys_and_ends_are_tried_before_anything_is_run() -> None:
         tune(line(), ["bottleneck.rate=5..400"], maximize="goodput")
     with pytest.raises(InputError, match="one of"):
         tune(line(), ["bottleneck.rate=5..6 Mbit/s"])
+
+
+def test_every_remedy_has_what_imported_lines_were_off_by() -> None:
+    known = tomllib.loads(WIDENING.read_text(encoding="utf-8"))
+    assert list(known) == [one.name for one in REMEDIES]
+    assert all(0 < part < 1 for of in known.values() for part in of.values())
+    # That part of the median on both sides, and nothing below zero.
+    part = known[AS_IT_IS]["voip_delay_ms_p99"]
+    found = widened(AS_IT_IS, "voip_delay_ms_p99.call", (40.0, 39.0, 41.0))
+    assert found == pytest.approx((40.0, 39.0 - 40 * part, 41.0 + 40 * part))
+    assert widened(AS_IT_IS, "voip_delay_ms_p99.call", (40.0, 1.0, 41.0))[1] == 0.0

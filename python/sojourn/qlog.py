@@ -187,7 +187,7 @@ def _why(one: Decision | None, other: Decision | None, within_ms: float, toleran
         return f"{one.text} in one, {other.text} in the other"
     apart_ms = abs(one.time_ms - other.time_ms)
     if apart_ms > within_ms:
-        return f"{one.text} comes {apart_ms:.6g} ms apart"
+        return f"{one.text}, at times {apart_ms:.6g} ms apart"
     return None
 
 

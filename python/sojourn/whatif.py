@@ -224,11 +224,11 @@ class WhatIf:
 
     def _bulk(self, remedy: str) -> float:
         names = [one["name"] for one in self.scenario.to_dict()["group"] if one["traffic"]["kind"] == "bulk"]
-        found = (self.interval(remedy, f"goodput_mbps.{name}") for name in names)
+        found = (self.twins(remedy, f"goodput_mbps.{name}") for name in names)
         return sum(one[0] for one in found if one is not None)
 
     def _delay(self, remedy: str) -> float:
-        found = (self.interval(remedy, f"voip_delay_ms_p99.{name}") for name in self.calls)
+        found = (self.twins(remedy, f"voip_delay_ms_p99.{name}") for name in self.calls)
         return max((one[2] for one in found if one is not None), default=float("inf"))
 
     @property

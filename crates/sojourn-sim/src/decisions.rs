@@ -1,7 +1,7 @@
 //! What senders decide: what they send, what they take for delivered or lost, and where that leaves their window.
 //!
-//! A sender is looked at before it sends, which is after everything that it hears, and compared with what it was at the last
-//! look. So nothing in a sender knows that somebody watches.
+//! A sender is looked at before it sends, which is after everything that it hears, and where sending itself changes its window,
+//! as after an idle time. It is compared with what it was at the last look: nothing in a sender knows that somebody watches.
 
 use crate::Packet;
 use crate::flow::{Endpoints, Flow};
@@ -91,14 +91,18 @@ struct Transmission {
 }
 
 impl Watch {
-    /// The sender of a connection sends a packet.
-    pub fn on_sent(&mut self, packet: &Packet, now: Time) {
+    /// The sender of `flow` sends a packet. A window that this changed, because the sender was idle, comes first.
+    pub fn on_sent(&mut self, flow: &Flow, packet: &Packet, now: Time) {
         let segment = match packet.body.kind {
             SegmentKind::Data | SegmentKind::DataAck => Some(packet.body.number),
             SegmentKind::Syn => None,
             _ => return,
         };
-        let Some(watched) = self.connections.get_mut(packet.flow as usize) else { return };
+        let index = packet.flow as usize;
+        if self.connections.get(index).is_some_and(|watched| watched.has_other_window(flow)) {
+            self.look(index, flow, now);
+        }
+        let Some(watched) = self.connections.get_mut(index) else { return };
         let decision = watched.send(segment, packet.bytes);
         let port = watched.port;
         self.log.rows.push(DecisionRow { time: now, connection: packet.flow, port, decision });
@@ -122,6 +126,12 @@ impl Watch {
 }
 
 impl Watched {
+    /// Whether the sender's window is another one than when it was last looked at.
+    fn has_other_window(&self, flow: &Flow) -> bool {
+        let Endpoints::Transport(sender, _) = &flow.endpoints else { return false };
+        self.view.is_some_and(|view| view.window_bytes != sender.view().window_bytes)
+    }
+
     fn send(&mut self, segment: Option<u32>, bytes: u32) -> Decision {
         let number = self.packets;
         self.packets += 1;

@@ -43,9 +43,9 @@ impl Ends {
         }
     }
 
-    /// A sender sends a packet.
+    /// The sender of `flow` sends a packet.
     #[cold]
-    pub fn add_sent(&mut self, packet: &Packet, now: Time) {
+    pub fn add_sent(&mut self, flow: &Flow, packet: &Packet, now: Time) {
         if let Some(rows) = &mut self.rows {
             rows.add_sent(packet, now);
         }
@@ -53,7 +53,7 @@ impl Ends {
             delays.on_sent(packet, now);
         }
         if let Some(watch) = &mut self.decisions {
-            watch.on_sent(packet, now);
+            watch.on_sent(flow, packet, now);
         }
     }
 

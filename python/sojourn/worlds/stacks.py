@@ -13,10 +13,11 @@ import sys
 import tempfile
 import tomllib
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from sojourn import _native
 from sojourn.data.rows import DECISIONS
@@ -29,7 +30,7 @@ from sojourn.worlds.world import Progress, Wanted, WorldError
 _SOURCES = Path(__file__).parents[3] / "stacks"
 _BUILT = _SOURCES.parent / "target" / "stacks"
 """Where the stacks of a copy of the sources are built."""
-MOST_MEMORY_BYTES, MOST_FILE_BYTES, MOST_PRINTED_BYTES = 4 << 30, 4 << 30, 256 << 20
+MOST_MEMORY_BYTES, MOST_FILE_BYTES, MOST_PRINTED_BYTES, MOST_SAID_BYTES = 4 << 30, 4 << 30, 256 << 20, 64 << 10
 """What a run may take: a run of the known stacks takes some 100 MB, its record less than one."""
 _PARTS = {"bottleneck", "flows", "groups"}
 
@@ -166,38 +167,55 @@ def record_of(program: str, text: str, seed: int, longest_s: float | None = None
 
     What senders decide is written to the folder `logs`, as qlog, where it is given.
     """
+    # QUIC stacks take the folder from this variable.
+    environment = {**os.environ, "QLOGDIR": logs} if logs else None
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "scenario.toml"
+        file, printed, said = (Path(folder) / name for name in ("scenario.toml", "printed", "said"))
         file.write_text(text, encoding="utf-8")
-        # QUIC stacks take the folder from this variable.
-        environment = {**os.environ, "QLOGDIR": logs} if logs else None
-        with tempfile.TemporaryFile(dir=folder) as printed:
-            process = subprocess.Popen(  # noqa: S603 (named by the user)
-                [program, str(file), str(seed)], stdout=printed, stderr=subprocess.PIPE, text=True, env=environment
-            )
-            with process:
-                _limit(process.pid)
-                try:
-                    _, said = process.communicate(timeout=longest_s)
-                except BaseException as reason:
-                    process.kill()
-                    if isinstance(reason, subprocess.TimeoutExpired):
-                        raise StackError(f"it ran for {longest_s:.0f} s and was stopped") from None
-                    raise
-            if printed.seek(0, os.SEEK_END) > MOST_PRINTED_BYTES:
-                raise StackError(f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB; a record is far less")
-            printed.seek(0)
-            text = printed.read().decode(errors="replace")
-    if process.returncode:
-        lines = said.strip().splitlines() or [f"it ended with code {process.returncode} without a word"]
-        raise StackError(printable(lines[-1].removeprefix("error: ")))
-    try:
-        record = json.loads(text)
-    except ValueError:
-        record = None
-    if not isinstance(record, dict) or not record.keys() >= _PARTS:
+        with printed.open("wb") as out, said.open("wb") as errors:
+            code = _ended([program, str(file), str(seed)], out, errors, environment, longest_s)
+        if code:
+            last = _tail(said).strip().splitlines() or [f"it ended with code {code} without a word"]
+            raise StackError(printable(last[-1].removeprefix("error: ")))
+        if printed.stat().st_size > MOST_PRINTED_BYTES:
+            raise StackError(f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB; a record is far less")
+        record = printed.read_text(encoding="utf-8", errors="replace")
+    if not _is_record(record):
         raise StackError("it printed no record; allowed: the record as JSON")
-    return text
+    return record
+
+
+def _ended(
+    words: Sequence[str],
+    out: IO[bytes],
+    errors: IO[bytes],
+    environment: Mapping[str, str] | None,
+    longest_s: float | None,
+) -> int:
+    """Run a program within bounds, and return its exit code."""
+    with subprocess.Popen(words, stdout=out, stderr=errors, env=environment) as process:  # noqa: S603 (named by the user)
+        try:
+            _limit(process.pid)
+            return process.wait(longest_s)
+        except subprocess.TimeoutExpired:
+            raise StackError(f"it ran for {longest_s:.0f} s and was stopped") from None
+        finally:
+            process.kill()
+
+
+def _tail(file: Path) -> str:
+    """Return the end of what a program said, which may be any amount."""
+    with file.open("rb") as text:
+        text.seek(max(0, file.stat().st_size - MOST_SAID_BYTES))
+        return text.read().decode(errors="replace")
+
+
+def _is_record(text: str) -> bool:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and found.keys() >= _PARTS
 
 
 def _limit(process: int) -> None:

@@ -297,7 +297,7 @@ impl World {
             }
             let flow = &mut self.flows[index];
             if let Some(log) = &mut self.ends {
-                log.add_sent(&packet, now);
+                log.add_sent(flow, &packet, now);
             }
             match flow.access.get() {
                 Some(line) => self.enter_host(index, line as usize, packet),
@@ -317,7 +317,7 @@ impl World {
     fn set_out(&mut self, index: usize, packet: Packet) {
         let flow = &mut self.flows[index];
         if let Some(log) = &mut self.ends {
-            log.add_sent(&packet, self.now);
+            log.add_sent(flow, &packet, self.now);
         }
         match flow.access.get() {
             Some(line) => self.enter_host(index, line as usize, packet),

@@ -2,7 +2,7 @@
 
 use crate::common::{dumbbell, outcome, text};
 use proptest::prelude::*;
-use sojourn_core::Stream;
+use sojourn_core::{Span, Stream};
 use sojourn_scenario::random;
 use sojourn_sim::{Decision, DecisionLog, Monitor, Wanted, simulate};
 use sojourn_transport::Phase;
@@ -68,4 +68,34 @@ fn what_is_decided_is_what_is_counted() {
         let recoveries = own().filter(|one| **one == Decision::Phase(Phase::Recovery)).count();
         assert!(recoveries > 20, "{transport}: {recoveries}");
     }
+}
+
+/// Linux restarts from a smaller window after an idle time (`tcp_cwnd_restart`): that is told before the first packet, not with
+/// the first acknowledgement.
+#[test]
+fn a_window_after_an_idle_time_is_told_before_what_is_sent() {
+    let traffic = "traffic = { kind = \"on-off\", times = \"fixed\", on = \"1 s\", off = \"3 s\" }";
+    let group = format!("name = \"a\"\ncontrol = \"newreno\"\nrtt = \"40 ms\"\ntransport = \"linux\"\n{traffic}");
+    let path = "rate = \"10 Mbit/s\"\nqueue = { kind = \"droptail\", limit = \"100 packets\" }";
+    let log = outcome(&dumbbell("20 s", path, &[&group]), &WANTED).decisions.expect("they were wanted");
+    let (mut last_sent, mut windows, mut restarts) = (None, Vec::new(), 0);
+    for row in &log.rows {
+        match &row.decision {
+            Decision::Metrics { view, .. } => windows.push((row.time, view.window_bytes)),
+            Decision::Sent { .. } => {
+                if last_sent.is_some_and(|last| row.time.since(last) > Span::from_secs(2)) {
+                    let [.., (_, before), (told, now)] = windows[..] else { panic!("{windows:?}") };
+                    assert!(
+                        told == row.time && now < before,
+                        "{before} B, and {now} B at {told:?} before {:?}",
+                        row.time
+                    );
+                    restarts += 1;
+                }
+                last_sent = Some(row.time);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(restarts, 4);
 }
