@@ -195,6 +195,9 @@ def wire(plan_json: str) -> str:
 def catalogue() -> str:
     """Return what a scenario can name, as JSON: queues, controls, transports and ready scenarios."""
 
+def metrics() -> str:
+    """Return what runs measure, as JSON: metrics (name, unit, percent, meaning) by their part of the record."""
+
 def schema() -> str:
     """Return the JSON Schema (draft 2020-12) of the scenario file."""
 

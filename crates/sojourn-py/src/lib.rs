@@ -27,6 +27,11 @@ fn catalogue() -> String {
 }
 
 #[pyfunction]
+fn metrics() -> PyResult<String> {
+    serde_json::to_string(&sojourn_sim::metrics()).map_err(errors::defect)
+}
+
+#[pyfunction]
 fn schema() -> PyResult<String> {
     serde_json::to_string_pretty(&sojourn_scenario::schema()).map_err(errors::defect)
 }
@@ -71,6 +76,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plugins::add_traffic, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::remove_plugin, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;

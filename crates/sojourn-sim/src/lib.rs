@@ -46,12 +46,12 @@ pub use network::{BOTTLENECK, named_links, place};
 pub use outcome::{Monitor, Outcome, Stopped};
 pub use outside::{Departure, Glimpse, OutsidePacket};
 pub use packets::{PacketEvent, PacketLog, PacketRow};
-pub use record::TrainRecord;
+pub use record::metric::{Metric, metrics};
 pub use record::{
-    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs,
-    Record, StationRecord, VideoRecord, VoipRecord,
+    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Mean, Milliseconds, PaddingRecord,
+    PhaseGroupRecord, PhaseLinkRecord, PhaseRecord, QueueMs, Record, StationRecord, TrainRecord, VideoRecord,
+    VoipRecord,
 };
-pub use record::{Mean, PhaseGroupRecord, PhaseLinkRecord, PhaseRecord};
 pub use runs::{run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};
 pub use session::Session;

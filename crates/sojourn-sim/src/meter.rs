@@ -1,8 +1,7 @@
 //! What is measured at a link.
 
 use crate::Packet;
-use crate::record::{ClassRecord, LinkRecord, MeanMax, QueueMs};
-use crate::record::{Mean, Milliseconds, PhaseLinkRecord};
+use crate::record::{ClassRecord, Known, LinkRecord, Mean, MeanMax, PhaseLinkRecord};
 use crate::times::Times;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Backlog;
@@ -201,7 +200,7 @@ impl Meter {
             utilization: utilization(sent_bytes, capacity_bytes, now.since(self.since), 1),
             queue_packets: MeanMax { mean: measured.packet_nanos as f64 / nanos, max: self.max_waiting.packets as u64 },
             queue_bytes: MeanMax { mean: measured.byte_nanos as f64 / nanos, max: self.max_waiting.bytes },
-            queue_ms: QueueMs::new(&self.sojourn, measured.sojourn_nanos, self.max_sojourn),
+            queue_ms: Known::new(&self.sojourn, measured.sojourn_nanos).within(None, Some(self.max_sojourn)).into(),
             arrivals: measured.arrivals,
             departures: measured.departures,
             drops: measured.drops,
@@ -249,7 +248,7 @@ impl Reading {
         PhaseLinkRecord {
             utilization,
             queue_packets: Mean { mean: totals.packet_nanos as f64 / time.as_nanos() as f64 },
-            queue_ms: Milliseconds::new(&self.sojourn, totals.sojourn_nanos),
+            queue_ms: Known::new(&self.sojourn, totals.sojourn_nanos).into(),
             arrivals: totals.arrivals,
             departures: totals.departures,
             drops: totals.drops,
@@ -325,7 +324,7 @@ impl ClassMeter {
     /// What was measured.
     pub fn record(&self) -> ClassRecord {
         ClassRecord {
-            queue_ms: QueueMs::new(&self.sojourn, self.nanos, self.max),
+            queue_ms: Known::new(&self.sojourn, self.nanos).within(None, Some(self.max)).into(),
             departures: self.departures,
             drops: self.drops,
             marks: self.marks,

@@ -6,12 +6,10 @@ use crate::meter::{Reading, utilization};
 use crate::network::{BOTTLENECK, changes_capacity, named_links, nth, of_link};
 use crate::opportunities::Opportunities;
 use crate::phases::{Counted, Instruments};
-use crate::record::TrainRecord;
 use crate::record::{
-    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, StationRecord, VideoRecord,
-    VoipRecord, jain,
+    FlowRecord, GroupRecord, Known, LinkRecord, PaddingRecord, PhaseGroupRecord, PhaseRecord, QueueMs, Record,
+    StationRecord, TrainRecord, VideoRecord, VoipRecord, jain,
 };
-use crate::record::{PhaseGroupRecord, PhaseRecord};
 use crate::times::{Coarse, Times};
 use crate::world::World;
 use sojourn_core::{Span, Time};
@@ -211,7 +209,7 @@ fn flow_record(group: Arc<str>, connections: &[Flow], measured: Span, nothing: &
         delivered_bytes: sum(&delivered),
         drops: sum(&|flow| flow.since(|counts| counts.drops)),
         rtt_ms_mean: (samples > 0).then(|| nanos as f64 / samples as f64 / 1e6),
-        queue_ms: if sojourn.count() > 0 { Arc::new(QueueMs::of(&sojourn)) } else { nothing.clone() },
+        queue_ms: if sojourn.count() > 0 { Arc::new(Known::from(&sojourn).into()) } else { nothing.clone() },
     }
 }
 
@@ -251,12 +249,16 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         retransmissions: senders(&|flow| Some(flow.sender_since()?.retransmissions)),
         timeouts: senders(&|flow| Some(flow.sender_since()?.timeouts)),
         jain: jain(by_flow(flows).map(|connections| connections.iter().map(delivered).sum::<u64>() as f64)),
-        rtt_ms: Milliseconds::new(&meter.rtt, flows.iter().map(|flow| flow.since(|counts| counts.rtt_nanos)).sum()),
+        rtt_ms: Known::new(&meter.rtt, flows.iter().map(|flow| flow.since(|counts| counts.rtt_nanos)).sum()).into(),
         rpm: meter.rtt.trimmed_mean(RPM_KEEPS).map(|rtt| 60.0 / rtt.as_secs_f64()),
-        queue_ms: QueueMs::of(&sojourn),
-        fct_ms: transfers_end(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
-        fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
-        page_ms: matches!(group.traffic, Traffic::Web(_)).then(|| Fct::new(&meter.page, meter.page_nanos)),
+        queue_ms: Known::from(&sojourn).into(),
+        fct_ms: transfers_end(&group.traffic).then(|| Known::new(&meter.fct, meter.fct_nanos).into()),
+        fct_by_size_ms: meter
+            .fct_by_size
+            .iter()
+            .map(|(&power, times)| (size_class(power), Known::from(times).into()))
+            .collect(),
+        page_ms: matches!(group.traffic, Traffic::Web(_)).then(|| Known::new(&meter.page, meter.page_nanos).into()),
         transfers_waited: matches!(group.traffic, Traffic::Transfers { .. } | Traffic::Custom(_))
             .then_some(meter.waited),
         padding: padding_record(flows, sent, measured),
@@ -303,7 +305,7 @@ fn train_record(flows: &[Flow], time: &Times) -> Option<TrainRecord> {
         broken += end.broken();
     }
     let all = whole + broken;
-    Some(TrainRecord { ms: Fct::new(time, nanos), broken: (all > 0).then(|| broken as f64 / all as f64) })
+    Some(TrainRecord { ms: Known::new(time, nanos).into(), broken: (all > 0).then(|| broken as f64 / all as f64) })
 }
 
 fn padding_record(flows: &[Flow], sent: u64, measured: Span) -> Option<PaddingRecord> {

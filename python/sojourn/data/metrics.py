@@ -1,13 +1,18 @@
 """The registry of metrics: what a run measures, under one name with one unit in records, tables and figures.
 
+The engine declares them where its record does (`crates/sojourn-sim/src/record.rs`).
+
 A name is the path of a number in the run record, joined by underscores: `bottleneck_queue_ms_p99`, and below a group
 `queue_ms_p99`. What belongs to one group of a result carries the group's name behind a dot: `share.tcp`.
 """
 
 import functools
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from sojourn import _native
 
 FRACTION = "0 to 1"
 """The unit of shares, rates and indices, which people read in percent or as they are."""
@@ -30,113 +35,49 @@ class Metric:
     """Whether figures show it in percent."""
 
 
-def _spread(name: str, meaning: str, *parts: str, unit: str = "ms") -> tuple[Metric, ...]:
-    words = {"count": "number", "mean": "mean", "min": "minimum", "max": "maximum", "base": "subtracted base"}
-    return tuple(
-        Metric(f"{name}_{part}", COUNT if part == "count" else unit, f"{meaning}: {words.get(part) or _quantile(part)}")
-        for part in parts
-    )
+def _of(part: str) -> tuple[Metric, ...]:
+    return tuple(Metric(**one) for one in _DECLARED[part])
 
 
-def _quantile(part: str) -> str:
-    digits = part.removeprefix("p")
-    return f"{digits[:2]}.{digits[2:]}th percentile" if len(digits) > 2 else f"{digits}th percentile"  # noqa: PLR2004
+_DECLARED: dict[str, list[dict[str, Any]]] = json.loads(_native.metrics())
+_PINGED = "queueing delay as pings see it, on a real network only"
 
 
-def _share(name: str, meaning: str) -> Metric:
-    return Metric(name, FRACTION, meaning, percent=True)
+def _as_pinged(metrics: Iterable[Metric]) -> Iterator[Metric]:
+    """Yield the metrics of a queue's delay as those of what pings see of it."""
+    for metric in metrics:
+        if metric.name.startswith("queue_ms_"):
+            _, part = metric.meaning.split(": ")
+            yield replace(metric, name=f"ping{metric.name.removeprefix('queue')}", meaning=f"{_PINGED}: {part}")
+    yield Metric("ping_ms_base", "ms", f"{_PINGED}: subtracted base")
 
 
-_QUANTILES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999")
-_SOJOURN = ("mean", *_QUANTILES, "max")
-_TAIL = ("p50", "p90", "p95", "p99", "p999")
-_COMPLETION = ("count", "mean", *_TAIL)
-
-CLASS = (
-    *_spread("queue_ms", "sojourn time in the queue", *_SOJOURN),
-    Metric("departures", "packets", "packets that left the queue for the link"),
-    Metric("drops", "packets", "packets dropped by the queue, or lost on the link"),
-    Metric("marks", "packets", "packets marked with congestion experienced"),
-)
+CLASS = _of("class")
 """Of a queue inside a discipline."""
 
-LINK = (
-    _share("utilization", "bits sent over bits that could have been sent"),
-    *_spread("queue_packets", "packets that wait", "mean", "max", unit="packets"),
-    *_spread("queue_bytes", "bytes that wait", "mean", "max", unit="bytes"),
-    *CLASS,
-    Metric("arrivals", "packets", "packets offered to the queue"),
-    _share("drop_rate", "drops over arrivals"),
-    *_spread("ping_ms", "queueing delay as pings see it, on a real network only", *_SOJOURN, "base"),
-)
+_LINK = _of("link")
+LINK = (*(one for one in _LINK if not one.name.startswith("access_")), *_as_pinged(_LINK))
 """Of a link; in the table `runs` with the link's name in front."""
 
-AIR = (
-    Metric("access_exchanges", COUNT, "exchanges that were begun on the medium; transport blocks of a cell"),
-    Metric("access_collisions", COUNT, "exchanges that met another one"),
-    Metric("access_aggregate", "packets", "packets in an exchange, on average"),
-    Metric("access_retries", "packets", "packets that had to be sent again, each time counted"),
-    Metric("access_given_up", "packets", "packets given up after the last try"),
-    *_spread("access_ms", "from the queue to the other side of the medium", *_SOJOURN),
-    Metric("goodput_down_mbps", "Mbit/s", "delivered payload of the flows to a station"),
-    Metric("goodput_up_mbps", "Mbit/s", "delivered payload of the flows from a station"),
-    _share("air_down", "time in which the medium carried what was sent to a station"),
-    _share("air_up", "time in which the medium carried what a station sent"),
-)
+AIR = (*(one for one in _LINK if one.name.startswith("access_")), *_of("station"))
 """Of a link on a medium that stations share, beside those of every link; the last four of stations only."""
 
-COMPLETION = _spread("fct_ms", "completion time of a transfer", *_COMPLETION)
-
-GROUP = (
-    _share("share", "delivered payload over that of all groups of its direction"),
-    Metric("goodput_mbps", "Mbit/s", "delivered payload, all flows together"),
-    _share("drop_rate", "data packets dropped over those sent"),
-    _share("mark_rate", "data packets marked over those sent"),
-    _share("ack_drop_rate", "acknowledgements of its data dropped over those sent"),
-    Metric("syn_drops", "packets", "SYNs and SYN-ACKs dropped"),
-    Metric("retransmissions", "packets", "data packets sent again"),
-    Metric("timeouts", COUNT, "retransmission timeouts"),
-    Metric("jain", FRACTION, "Jain's fairness index of its flows' goodputs"),
-    *_spread("rtt_ms", "round-trip time that its senders measured", "mean", *_TAIL),
-    Metric("rpm", "per minute", "round trips in a minute: 60 s over the mean of the shortest 95 % of these times"),
-    *_spread("queue_ms", "sojourn time of its data packets at the main link of their direction", *_SOJOURN),
-    *_spread("delay_ms", "one-way delay of its data packets", "min", "mean", *_TAIL, "max"),
-    *_spread("pdv_ms", "one-way delay beyond the shortest of the flow (RFC 5481)", *_SOJOURN),
-    *_spread("startup_ms", "from the first packet of a connection, or a request, to the first byte", *_COMPLETION),
-    *COMPLETION,
-    *_spread("page_ms", "time of a page, from the first request to the last byte", *_COMPLETION),
-    Metric("transfers_waited", COUNT, "transfers that waited for a connection of their flow"),
-    Metric("padding_packets_per_second", "packets/s", "padding sent, all flows together, without probes"),
-    Metric("padding_rests", COUNT, "how often adaptive padding was given up"),
-    *_spread("voip_delay_ms", "one-way delay of a call's packets", "min", "mean", *_TAIL, "max"),
-    Metric("voip_jitter_ms", "ms", "interarrival jitter of calls (RFC 3550)"),
-    _share("voip_loss", "call packets dropped over those that were dropped or arrived"),
-    _share("voip_late", "call packets that came too late to be played over the same"),
-    Metric("voip_mouth_to_ear_ms", "ms", "mean delay from mouth to ear"),
-    Metric("voip_r_factor", "0 to 100", "R of the E-model (ITU-T G.107)"),
-    Metric("voip_mos", "1 to 4.5", "mean opinion score"),
-    *_spread("train_ms", "time that a whole train of packets takes", *_COMPLETION),
-    _share("train_broken", "trains of which a packet did not arrive"),
-    Metric("video_rate_mbps", "Mbit/s", "mean rate of the segments of video that arrived"),
-    Metric("video_switches", COUNT, "changes of rate of video"),
-    Metric("video_stalls", COUNT, "times at which a player's buffer ran out"),
-    Metric("video_stall_s", "s", "time without play after the start"),
-    Metric("video_startup_ms", "ms", "time from the start of the flow to play"),
-)
+GROUP = _of("group")
 """Of a group of flows."""
 
-RUN = (Metric(JAIN_ALL, FRACTION, "Jain's fairness index of the goodputs of all flows"),)
+COMPLETION = tuple(one for one in GROUP if one.name.startswith("fct_ms_"))
+"""Of the transfers of a size."""
+
+RUN = _of("run")
 """Of a whole run."""
 
-_OF_PHASE_LINKS = {
-    *("utilization", "queue_packets_mean", "arrivals", "departures", "drops", "marks", "drop_rate"),
-    *(f"queue_ms_{part}" for part in ("mean", *_TAIL)),
-}
-PHASE_LINK = tuple(metric for metric in LINK if metric.name in _OF_PHASE_LINKS)
+PHASE_LINK = _of("phase_link")
 """Of a link in a phase."""
-PHASE_GROUP = tuple(metric for metric in GROUP if metric.name in {"share", "goodput_mbps", "drop_rate", "mark_rate"})
+
+PHASE_GROUP = _of("phase_group")
 """Of a group in a phase."""
 
+_BY_SIZE = "fct_by_size_ms_"
 _BY_NAME = {metric.name: metric for metric in (*GROUP, *LINK, *AIR, *RUN)}
 
 
@@ -145,6 +86,8 @@ def find(column: str) -> Metric | None:
 
     >>> find("bottleneck_queue_ms_p999").meaning, find("share.tcp").unit, find("bottleneck.rate")
     ('sojourn time in the queue: 99.9th percentile', '0 to 1', None)
+    >>> find("fct_by_size_ms_10kB_mean.web").meaning
+    'completion time of a transfer: mean, sizes from 10kB'
     >>> find("phases_slow_bottleneck_queue_ms_p95").unit, find("phases_slow_goodput_mbps.tcp").unit
     ('ms', 'Mbit/s')
     """
@@ -158,6 +101,10 @@ def _find(column: str) -> Metric | None:
     if column.startswith((f"{BOTTLENECK}_", f"{REVERSE}_", f"{HOPS}_", f"{STATIONS}_")):
         return _longest(column, (*LINK, *AIR))
     metric, dot, _group = column.partition(".")
+    if dot and metric.startswith(_BY_SIZE):
+        size, _, part = metric.removeprefix(_BY_SIZE).rpartition("_")
+        known = _BY_NAME.get(f"fct_ms_{part}")
+        return known and replace(known, name=metric, meaning=f"{known.meaning}, sizes from {size}")
     if column.startswith(f"{PHASES}_"):
         return _longest(metric, PHASE_GROUP if dot else PHASE_LINK)
     return _BY_NAME.get(metric) if dot else None

@@ -2,7 +2,7 @@
 
 use crate::Packet;
 use crate::flow::{Flow, by_flow, is_data};
-use crate::record::{DelayMs, Fct, QueueMs};
+use crate::record::{DelayMs, Fct, Known, QueueMs};
 use crate::times::Times;
 use sojourn_core::{Span, Time};
 use sojourn_transport::SegmentKind;
@@ -98,11 +98,11 @@ impl Delays {
                 nanos += way.nanos - u128::from(min.as_nanos()) * u128::from(way.delay.count());
             }
         }
-        let max = variation.quantiles([1.0])[0].unwrap_or_default();
+        let [max] = variation.quantiles([1.0]);
         OfGroup {
-            delay_ms: DelayMs::new(&sum.delay, sum.nanos, sum.min.unwrap_or_default(), sum.max),
-            pdv_ms: QueueMs::new(&variation, nanos, max),
-            startup_ms: (sum.startup.count() > 0).then(|| Fct::new(&sum.startup, sum.startup_nanos)),
+            delay_ms: Known::new(&sum.delay, sum.nanos).within(sum.min, Some(sum.max)).into(),
+            pdv_ms: Known::new(&variation, nanos).within(None, max).into(),
+            startup_ms: (sum.startup.count() > 0).then(|| Known::new(&sum.startup, sum.startup_nanos).into()),
         }
     }
 }
