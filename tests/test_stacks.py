@@ -300,7 +300,7 @@ def test_a_stack_that_cannot_be_tried_is_refused(words, said, command, tmp_path,
         ("cubic", "cubic", 0),
         ("bbr3", "bbr", 0),
         ("ledbatpp", "ledbatpp", 0),
-        # It does not detect a classic AQM.
+        # It does not look for a classic AQM unless asked to.
         ("prague", "prague", 1),
         # What one is, another is not.
         ("cubic", "newreno", 1),
@@ -342,6 +342,13 @@ def test_a_case_breaks_where_its_rule_is_taken_away(suite, changed, broken):
     )
     assert {part for part in broken if any(part in name for name in lost - kept)} == broken
     assert len(lost - kept) == len(broken), lost
+
+
+@pytest.mark.long
+def test_prague_that_looks_for_a_classic_aqm_leaves_newreno_its_share_and_takes_pi2_for_one():
+    cases = suites.load("prague").cases
+    failed = [case.name for case in cases if not case.judge({"kind": "prague", "classic_fallback": True}).holds]
+    assert failed == [case.name for case in cases if "two marks in a round trip" in case.name]
 
 
 SUITE = """

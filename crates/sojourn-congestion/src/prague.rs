@@ -9,7 +9,9 @@
 //! 5. A loss halves, as in Reno.
 //! 6. Where the receiver cannot tell how many segments were marked, it is NewReno: each echo halves, and no round trip is
 //!    virtual.
-//! 7. Segments are paced at window over round-trip time; twice that far below the slow-start threshold.
+//! 7. With `classic_fallback`, where round-trip times tell of a classic AQM, alpha is at least so much that a mark takes 31 %
+//!    of the window (`monitor.rs`).
+//! 8. Segments are paced at window over round-trip time; twice that far below the slow-start threshold.
 //!
 //! Fractions of the window matter: pacing follows them, and the transport sees the next whole number. The steps are those
 //! of the Linux module, in its order. Left out of that module: segments that shrink below 1 Mbit/s, the swing of the
@@ -17,6 +19,7 @@
 //! instead of at once. After a timeout the window restarts at one segment (RFC 5681).
 
 mod descriptor;
+mod monitor;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +29,7 @@ use descriptor::{FirstMark, Parameters, Spacing};
 
 use crate::control::{Ack, Congestion, Control, EcnUse, Path, Signal};
 use crate::rounds::Rounds;
+use monitor::Monitor;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 
@@ -53,6 +57,8 @@ pub struct Prague {
     classic: bool,
     /// Segments that the last mark took.
     taken: f64,
+    /// Where a classic AQM is looked for.
+    monitor: Option<Monitor>,
     mss_bytes: f64,
     settings: Settings,
 }
@@ -67,6 +73,7 @@ struct Settings {
     transition: u64,
     credit: bool,
     min_rate: Option<Rate>,
+    classic_fallback: bool,
 }
 
 impl Prague {
@@ -84,6 +91,7 @@ impl Prague {
             transition: declared.transition,
             credit: declared.loss_credit,
             min_rate: declared.min_rate,
+            classic_fallback: declared.classic_fallback,
         };
         Ok(Prague::begin(path.initial_window, f64::from(path.mss_bytes), settings))
     }
@@ -103,6 +111,7 @@ impl Prague {
             reduced_at: None,
             classic: false,
             taken: 0.0,
+            monitor: settings.classic_fallback.then(Monitor::new),
             mss_bytes,
             settings,
         }
@@ -149,6 +158,9 @@ impl Prague {
         if !ends || self.acked == 0.0 {
             return;
         }
+        if let Some(monitor) = self.monitor.as_mut().filter(|_| self.saw_mark) {
+            monitor.on_round(ack.min_rtt);
+        }
         self.alpha += self.settings.gain * (self.marked / self.acked - self.alpha);
         self.acked = 0.0;
         self.marked = 0.0;
@@ -180,6 +192,9 @@ impl Prague {
 
     /// Leaves `part` of the window, which ends slow start.
     fn reduce(&mut self, part: f64) {
+        if let Some(monitor) = &mut self.monitor {
+            monitor.on_reduction(self.threshold);
+        }
         self.least = MIN_WINDOW.min(self.window());
         self.window = (self.window * part).max(self.floor().min(self.window));
         self.threshold = self.window().max(MIN_WINDOW);
@@ -192,7 +207,8 @@ impl Prague {
         }
         self.reduced_at = Some(now);
         let before = self.window;
-        self.reduce(1.0 - self.alpha / 2.0);
+        let alpha = self.monitor.as_ref().map_or(self.alpha, |monitor| monitor.alpha(self.alpha));
+        self.reduce(1.0 - alpha / 2.0);
         self.taken = before - self.window;
     }
 
@@ -215,6 +231,9 @@ impl Control for Prague {
                 self.open(f64::from(ack.newly_acked));
             }
             return;
+        }
+        if let (Some(monitor), Some(rtt)) = (&mut self.monitor, ack.rtt) {
+            monitor.on_rtt(rtt);
         }
         if ack.marked && !self.saw_mark {
             self.on_first_mark();
@@ -276,7 +295,7 @@ impl Control for Prague {
         true
     }
 
-    /// Step 7.
+    /// Step 8.
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         if self.smoothed_rtt.is_zero() {
@@ -307,10 +326,14 @@ impl Control for Prague {
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("alpha", self.alpha);
         visit("fractional_window", self.window);
+        if let Some(monitor) = &self.monitor {
+            visit("classic_score", monitor.score());
+        }
     }
 
     fn retune(&mut self, fresh: &Prague) {
         self.settings = fresh.settings;
+        self.monitor = fresh.monitor.clone().map(|new| self.monitor.take().unwrap_or(new));
     }
 
     fn fixed() -> Option<&'static [&'static str]> {

@@ -31,6 +31,9 @@ parameters! {
         /// payload rate down to which the window's fractions, and pacing with them, may fall below two segments; auto
         /// keeps two
         min_rate: Option<Rate> = rate_or_auto(),
+        /// whether it looks for a classic AQM in the deviation and the length of round-trip times (RFC 9331 section 4.3), and
+        /// answers its marks about as Reno does (`prague_ecn_fallback` of the Linux module, where it is off)
+        classic_fallback: bool = flag(false),
     }
 }
 
@@ -41,7 +44,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     sources: &[
         "draft-briscoe-iccrg-prague-congestion-control-04, through implementations of it",
         "RFC 9331",
-        "L4STeam Linux net/ipv4/tcp_prague.c 0.7",
+        "L4STeam Linux net/ipv4/tcp_prague.c 0.7, 0.6",
+        "arXiv:1911.00710",
         "Chromium quiche prague_sender.cc",
     ],
     parameters: &Parameters::LIST,
