@@ -122,8 +122,12 @@ def _papers_numbers(panel: Panel, axes: "Axes", names: Sequence[str], *, lying: 
 def _along(panel: Panel) -> tuple[list[str], dict[str, dict[str, Cell]]]:
     """Return the places on an axis of names, and the numbers there of each value that colours tell apart."""
     cells = panel.selection().cells(panel.means)
-    for axis in panel.tables["x"] if isinstance(panel.tables.get("x"), list) else [_x(panel)]:
+    along = panel.tables["x"] if isinstance(panel.tables.get("x"), list) else [_x(panel)]
+    for axis in along:
         lines(cells, axis)
+    levels = [list(dict.fromkeys(cell.at[axis] for cell in cells)) for axis in along]
+    # The first of several axes has the groups of places.
+    cells = sorted(cells, key=lambda cell: [of.index(cell.at[axis]) for of, axis in zip(levels, along, strict=True)])
     found = {name: {panel.name(cell): cell for cell in line} for name, line in panel.by(cells).items()}
     return list(dict.fromkeys(map(panel.name, cells))), found
 
