@@ -24,6 +24,7 @@ class ShellOptions:
 
     command: str = option("the program whose packets cross the path", metavar="COMMAND")
     server: str = option("what runs at the other end, 10.77.0.1", metavar="COMMAND")
+    internet: bool = option("lead the path on to the Internet", default=False, kind=bool)
     at: str = option(
         "at which end the command is: where forward packets come from, or where they go to",
         SENDER,
@@ -90,6 +91,7 @@ class Shell(World[ShellOptions]):
             words(options.command, "command"),
             words(options.server or "", "server"),
             options.at == RECEIVER,
+            internet=options.internet,
             to_errors=True,
         )
         return [running.run(scenario, seed, wanted, ends, progress) for seed in seeds]
