@@ -327,6 +327,21 @@ def test_shells_lie_in_shells() -> None:
     assert 80 < min(found) < 140, found
 
 
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_a_comparison_of_programs_is_one_of_repetitions(path: str, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", path, "--queue", "droptail,codel", "--runs", "2"]
+    ping = ["--world", "shell", "--", "ping", "-i", "0.1", "-c", "5", "10.77.0.1"]
+    assert run_command_line([*words, *ping]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert "the 95 % interval of the difference, repetition by repetition, excludes 0" in said
+    assert "nothing in a program, so runs with one seed are repetitions" in said
+    assert "seed by seed" not in said
+    assert run_command_line([*words, "--set", "duration=2 s"]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert ("seed by seed" in said, "repetition" in said) == (True, False)
+
+
 @pytest.fixture(name="left")
 def _left() -> Iterator[None]:
     before = set(Path("/proc").iterdir())
