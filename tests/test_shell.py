@@ -77,8 +77,12 @@ def test_a_scenario_keeps_its_own_groups_for_programs(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(PATH + own, encoding="utf-8")
     assert list(groups(str(file), [])) == ["game", "tcp"]
-    with pytest.raises(sojourn.InputError, match='needs a group with traffic = "program" and direction = "forward"'):
-        sojourn.Scenario.load(file).fit("shell")
+    for names in ("port = 5000", "address = '192.0.2.0/24'", "dscp = 'le'"):
+        file.write_text(PATH + own.replace("port = 5000", names), encoding="utf-8")
+        with pytest.raises(
+            sojourn.InputError, match='needs a group with traffic = "program" and direction = "forward"'
+        ):
+            sojourn.Scenario.load(file).fit("shell")
 
 
 def test_what_had_not_begun_is_no_part_of_a_run_that_ended(tmp_path: Path) -> None:
@@ -325,6 +329,44 @@ def test_shells_lie_in_shells() -> None:
     assert len(found) == 3, done.stderr
     # A cable modem asks for each packet on the way up, twice here; one line alone takes less than 70 ms.
     assert 80 < min(found) < 140, found
+
+
+_SEND = (
+    "import socket\nfor to, tos, count in {sends}:\n"
+    "    with socket.socket(socket.AF_INET6 if ':' in to else socket.AF_INET, socket.SOCK_DGRAM) as s:\n"
+    "        level = socket.IPPROTO_IPV6 if ':' in to else socket.IPPROTO_IP\n"
+    "        s.setsockopt(level, socket.IPV6_TCLASS if ':' in to else socket.IP_TOS, tos)\n"
+    "        [s.sendto(bytes(500), (to, 9)) for n in range(count)]\n"
+    "import time; time.sleep(0.5)\n"
+)
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_groups_are_told_apart_by_address_and_code_point(tmp_path: Path) -> None:
+    """A packet is counted in the first group that has all it names, whatever group names nothing."""
+    named = {"both": "address = 'fd77::/16', dscp = 'le'", "le": "dscp = 'le'", "six": "address = 'fd77::1'"}
+    rest = {"sent": "", "received": ""}
+    tables = "".join(
+        f"[[group]]\nname = '{name}'\nrtt = '10 ms'\n"
+        + ("direction = 'reverse'\n" if name == "received" else "")
+        + f"traffic = {{ kind = 'program'{', ' if names else ''}{names} }}\n"
+        for name, names in {**named, **rest}.items()
+    )
+    file = tmp_path / "path.toml"
+    room = "queue = { kind = 'droptail', limit = '1000 packets' }"
+    file.write_text(
+        f"duration = '30 s'\nbottleneck = {{ rate = '20 Mbit/s', {room} }}\n"
+        f"reverse = {{ rate = '20 Mbit/s', {room} }}\n{tables}",
+        encoding="utf-8",
+    )
+    le = 1 << 2
+    sends = [("fd77::1", le, 10), ("10.77.0.1", le, 20), ("fd77::1", 0, 30), ("10.77.0.1", 0, 40)]
+    run = record("--", sys.executable, "-c", _SEND.replace("{sends}", repr(sends)), path=str(file))
+    # Nobody listens at the other end, whose kernel says so in the packets of `received`.
+    packets_s = {name: run["groups"][name]["goodput_mbps"] * 1e6 / 8 / 500 for name in (*named, "sent")}
+    counted = {name: round(rate * run["duration_s"]) for name, rate in packets_s.items()}
+    assert counted == {"both": 10, "le": 20, "six": 30, "sent": 40}
 
 
 @pytest.mark.testbed

@@ -45,9 +45,8 @@ class Shell(World[ShellOptions]):
         """Return what real time cannot have; raises InputError where no group takes a program's packets."""
         del options
         resolved = json.loads(scenario.to_json())
-        ways = {
-            group.get("direction", "forward") for group in carried(resolved["group"]) if "port" not in group["traffic"]
-        }
+        unnamed = [group for group in carried(resolved["group"]) if set(group["traffic"]) == {"kind"}]
+        ways = {group.get("direction", "forward") for group in unnamed}
         for way in ("forward", "reverse"):
             if way not in ways:
                 message = (

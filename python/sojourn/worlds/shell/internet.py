@@ -33,7 +33,7 @@ _TABLE = 77
 _DNS_PORT = 53
 # RFC 3849: of no host, so that asking for a way there asks for any.
 _NO_HOST = ("2001:db8::1", _DNS_PORT)
-_CHUNK_BYTES = 1 << 18
+_CHUNK_BYTES = 1 << 16
 _MOST_BYTES = 65_535
 _CONTROL_BYTES = 256
 _TURN = 64
