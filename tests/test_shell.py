@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -152,6 +153,39 @@ def test_datagrams_cross_the_path_without_namespaces(path: str, echo: Echo) -> N
     assert len(waited) == 5, done.stderr
     assert all(40 <= one < 140 for one in waited), waited
     assert (shell("--udp", "x", path=path).returncode, shell("--udp", "1:2", path=path).returncode) == (2, 2)
+
+
+def test_marks_and_code_points_of_datagrams_travel_without_namespaces(path: str) -> None:
+    """A queue that marks everything: ECT(0) and LE come as CE and LE, and EF that is sent back arrives as EF."""
+    ask = (
+        "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(5)\n"
+        "s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 1 << 2 | 2)\n"
+        "s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)\n"
+        "for n in range(20): s.sendto(bytes(1000), ('127.0.0.1', PORT))\n"
+        "found = [s.recvmsg(9, 100) for n in range(20)]\n"
+        "print(sorted({said[0][2][0] for _, said, _, _ in found}), sorted({data[0] for data, *_ in found}))\n"
+    )
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free, socket.socket(type=socket.SOCK_DGRAM) as server:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(20)
+        server.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        server.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 46 << 2)
+
+        def serve() -> None:
+            for _ in range(20):
+                _, found, _, peer = server.recvmsg(2000, 100)
+                server.sendto(found[0][2][:1], peer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        queue = "bottleneck.queue={ kind = 'codel', ecn = true, ce_threshold = '1 ms' }"
+        words = ["--alone", "--set", queue, "--udp", f"{port}:127.0.0.1:{server.getsockname()[1]}"]
+        done = shell(*words, "--", sys.executable, "-c", ask.replace("PORT", str(port)), path=path)
+        thread.join()
+    assert done.stdout.strip() == f"[{46 << 2}] [6, 7]", done.stderr
 
 
 # What follows makes namespaces, and waits in real time.
