@@ -55,6 +55,7 @@ _LINUX_ONLY = (
     "sojourn.worlds.linux.",
     "sojourn.worlds.hosts.",
     "sojourn.worlds.shell.inside",
+    "sojourn.worlds.shell.internet",
     "sojourn.worlds.shell.running",
     "sojourn.pad.",
 )

@@ -6,6 +6,7 @@ import html
 import json
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from sojourn.pages import laboratory, of_dataset
 from sojourn.papers import links as papers
 from sojourn.reading import Source
 from sojourn.study.find import find_folder, named
+from sojourn.worlds.shell.path import behind
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -101,6 +103,16 @@ def test_a_figure_opens_its_reference_beside_another_value_of_the_same_axis() ->
     assert [link.text for link in links["buffers"]] == ["10 packets beside 400 packets"]
 
 
+_STACK = """
+duration = "20 s"
+bottleneck = { rate = "20 Mbit/s", queue = "fq_codel" }
+[[group]]
+name = "flow"
+stack = "quinn"
+rtt = "30 ms"
+"""
+
+
 def test_what_the_page_cannot_run_has_no_link(tmp_path: Path) -> None:
     (tmp_path / "link.trace").write_text("1\n2\n3\n", encoding="utf-8")
     ready = sojourn.Scenario.load("cellular")
@@ -108,6 +120,13 @@ def test_what_the_page_cannot_run_has_no_link(tmp_path: Path) -> None:
     assert laboratory.link("it", ready.source)
     assert laboratory.link("it", own.source) == []
     assert laboratory.link("both", ready.source, own.source) == []
+    program = behind(None, ["access.line=cable-100-10-quiet"])
+    assert laboratory.link("a program", program) == [], "its groups would be silent"
+    stack = Source("stack", _STACK, str(tmp_path))
+    assert laboratory.link("a stack", stack) == []
+    assert laboratory.link(
+        "the same without", replace(stack, text=_STACK.replace('stack = "quinn"', 'control = "cubic"'))
+    )
     assert laboratory.link("a cell", sojourn.Scenario.load("5g-uploads").source) == []
     assert not own.with_(duration="8 s").run(runs=1).page().has_laboratory
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,8 +78,12 @@ def test_a_scenario_keeps_its_own_groups_for_programs(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text(PATH + own, encoding="utf-8")
     assert list(groups(str(file), [])) == ["game", "tcp"]
-    with pytest.raises(sojourn.InputError, match='needs a group with traffic = "program" and direction = "forward"'):
-        sojourn.Scenario.load(file).fit("shell")
+    for names in ("port = 5000", "address = '192.0.2.0/24'", "dscp = 'le'"):
+        file.write_text(PATH + own.replace("port = 5000", names), encoding="utf-8")
+        with pytest.raises(
+            sojourn.InputError, match='needs a group with traffic = "program" and direction = "forward"'
+        ):
+            sojourn.Scenario.load(file).fit("shell")
 
 
 def test_what_had_not_begun_is_no_part_of_a_run_that_ended(tmp_path: Path) -> None:
@@ -148,6 +153,39 @@ def test_datagrams_cross_the_path_without_namespaces(path: str, echo: Echo) -> N
     assert len(waited) == 5, done.stderr
     assert all(40 <= one < 140 for one in waited), waited
     assert (shell("--udp", "x", path=path).returncode, shell("--udp", "1:2", path=path).returncode) == (2, 2)
+
+
+def test_marks_and_code_points_of_datagrams_travel_without_namespaces(path: str) -> None:
+    """A queue that marks everything: ECT(0) and LE come as CE and LE, and EF that is sent back arrives as EF."""
+    ask = (
+        "import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ns.settimeout(5)\n"
+        "s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 1 << 2 | 2)\n"
+        "s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)\n"
+        "for n in range(20): s.sendto(bytes(1000), ('127.0.0.1', PORT))\n"
+        "found = [s.recvmsg(9, 100) for n in range(20)]\n"
+        "print(sorted({said[0][2][0] for _, said, _, _ in found}), sorted({data[0] for data, *_ in found}))\n"
+    )
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free, socket.socket(type=socket.SOCK_DGRAM) as server:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        server.bind(("127.0.0.1", 0))
+        server.settimeout(20)
+        server.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        server.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 46 << 2)
+
+        def serve() -> None:
+            for _ in range(20):
+                _, found, _, peer = server.recvmsg(2000, 100)
+                server.sendto(found[0][2][:1], peer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        queue = "bottleneck.queue={ kind = 'codel', ecn = true, ce_threshold = '1 ms' }"
+        words = ["--alone", "--set", queue, "--udp", f"{port}:127.0.0.1:{server.getsockname()[1]}"]
+        done = shell(*words, "--", sys.executable, "-c", ask.replace("PORT", str(port)), path=path)
+        thread.join()
+    assert done.stdout.strip() == f"[{46 << 2}] [6, 7]", done.stderr
 
 
 # What follows makes namespaces, and waits in real time.
@@ -325,6 +363,59 @@ def test_shells_lie_in_shells() -> None:
     assert len(found) == 3, done.stderr
     # A cable modem asks for each packet on the way up, twice here; one line alone takes less than 70 ms.
     assert 80 < min(found) < 140, found
+
+
+_SEND = (
+    "import socket\nfor to, tos, count in {sends}:\n"
+    "    with socket.socket(socket.AF_INET6 if ':' in to else socket.AF_INET, socket.SOCK_DGRAM) as s:\n"
+    "        level = socket.IPPROTO_IPV6 if ':' in to else socket.IPPROTO_IP\n"
+    "        s.setsockopt(level, socket.IPV6_TCLASS if ':' in to else socket.IP_TOS, tos)\n"
+    "        [s.sendto(bytes(500), (to, 9)) for n in range(count)]\n"
+    "import time; time.sleep(0.5)\n"
+)
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_groups_are_told_apart_by_address_and_code_point(tmp_path: Path) -> None:
+    """A packet is counted in the first group that has all it names, whatever group names nothing."""
+    named = {"both": "address = 'fd77::/16', dscp = 'le'", "le": "dscp = 'le'", "six": "address = 'fd77::1'"}
+    rest = {"sent": "", "received": ""}
+    tables = "".join(
+        f"[[group]]\nname = '{name}'\nrtt = '10 ms'\n"
+        + ("direction = 'reverse'\n" if name == "received" else "")
+        + f"traffic = {{ kind = 'program'{', ' if names else ''}{names} }}\n"
+        for name, names in {**named, **rest}.items()
+    )
+    file = tmp_path / "path.toml"
+    room = "queue = { kind = 'droptail', limit = '1000 packets' }"
+    file.write_text(
+        f"duration = '30 s'\nbottleneck = {{ rate = '20 Mbit/s', {room} }}\n"
+        f"reverse = {{ rate = '20 Mbit/s', {room} }}\n{tables}",
+        encoding="utf-8",
+    )
+    le = 1 << 2
+    sends = [("fd77::1", le, 10), ("10.77.0.1", le, 20), ("fd77::1", 0, 30), ("10.77.0.1", 0, 40)]
+    run = record("--", sys.executable, "-c", _SEND.replace("{sends}", repr(sends)), path=str(file))
+    # Nobody listens at the other end, whose kernel says so in the packets of `received`.
+    packets_s = {name: run["groups"][name]["goodput_mbps"] * 1e6 / 8 / 500 for name in (*named, "sent")}
+    counted = {name: round(rate * run["duration_s"]) for name, rate in packets_s.items()}
+    assert counted == {"both": 10, "le": 20, "six": 30, "sent": 40}
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+def test_a_comparison_of_programs_is_one_of_repetitions(path: str, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", path, "--queue", "droptail,codel", "--runs", "2"]
+    ping = ["--world", "shell", "--", "ping", "-i", "0.1", "-c", "5", "10.77.0.1"]
+    assert run_command_line([*words, *ping]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert "the 95 % interval of the difference, repetition by repetition, excludes 0" in said
+    assert "nothing in a program, so runs with one seed are repetitions" in said
+    assert "seed by seed" not in said
+    assert run_command_line([*words, "--set", "duration=2 s"]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert ("seed by seed" in said, "repetition" in said) == (True, False)
 
 
 @pytest.fixture(name="left")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sojourn import purposes
 from sojourn.data import metrics
@@ -9,12 +10,18 @@ from sojourn.differences import Differences
 from sojourn.purposes import Column, Purpose
 from sojourn.reading import unknown_name
 from sojourn.report import NO_VALUE, Grid, Shown, alike_text
+from sojourn.worlds.shell.ends import carried
 
 BEST, BEYOND_CHANCE = "*", "≠"
 QUEUE = "bottleneck_queue_ms_mean"
 # Utilizations of a link that cannot, and of one that can be where packets wait.
 _IDLE, _FULL = 0.5, 0.8
 _HOP = "hops_"
+_REPEATED = (
+    "A seed governs what is random on the path and in simulated flows, and nothing in a program, so runs with one seed "
+    "are repetitions. The variants ran one after the other: what changed on this machine meanwhile is a part of their "
+    "difference."
+)
 
 
 @dataclass(frozen=True)
@@ -36,8 +43,9 @@ class Table:
         if runs > 1:
             found.append(
                 f"± is half of a 95 % interval. {BEYOND_CHANCE} differs from {comparison.reference} beyond chance: "
-                "the 95 % interval of the difference, seed by seed, excludes 0."
+                f"the 95 % interval of the difference, {_pairs(first.scenario)}, excludes 0."
             )
+            found += [_REPEATED] if carried(first.scenario["group"]) else []
         alike = [name for name in comparison.order if comparison.results[name].alike]
         if alike:
             found.append(f"{', '.join(alike)}: {alike_text(runs)}.")
@@ -53,6 +61,11 @@ class Table:
         if self.alike:
             found.append(f"No variant differs in {'; '.join(self.alike)}.")
         return found
+
+
+def _pairs(scenario: Mapping[str, Any]) -> str:
+    """Say which runs are subtracted from each other; those of programs share their seed, but not what is sent."""
+    return "repetition by repetition" if carried(scenario["group"]) else "seed by seed"
 
 
 def _of_another_link(comparison: Differences) -> Iterator[str]:

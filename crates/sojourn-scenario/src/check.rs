@@ -87,6 +87,7 @@ impl Checker<'_, '_> {
             Form::Text => value::text(node).map(Item::Text),
             Form::Name { reserved } => value::name(node, reserved).map(Item::Text),
             Form::Dscp => value::dscp(node).map(Item::Dscp),
+            Form::Addresses => value::addresses(node).map(Item::Addresses),
             Form::Trace => return self.trace(node, path),
             Form::Range(kind) => return self.range(kind, node, path),
             Form::Ladder { most } => return self.ladder(form, *most, node, path),
@@ -451,6 +452,7 @@ pub(crate) fn allowed(form: &Form) -> String {
             let names: Vec<_> = sojourn_queue::Dscp::NAMES.iter().map(|&(name, _)| name).collect();
             format!("a number from 0 to 63, or one of {}", names.join(", "))
         }
+        Form::Addresses => value::ADDRESSES.to_owned(),
         Form::Group => "the name of a group of this scenario".to_owned(),
         Form::OneOrMore(inner) => format!("{}; or a list of them", allowed(inner)),
         Form::Range(kind) => format!("two values, each {}", value::allowed(kind)),

@@ -19,6 +19,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::addresses::Addresses;
 use crate::fields::{Chosen, Fields, Item};
 use crate::form::{Family, Form, Key, Presence, Section, Select, time};
 use crate::node::Origin;
@@ -193,6 +194,11 @@ pub(crate) const fn dscp() -> Holds<Dscp> {
     Holds::new(Form::Dscp)
 }
 
+/// An address, or all addresses that begin alike.
+pub(crate) const fn addresses() -> Holds<Addresses> {
+    Holds::new(Form::Addresses)
+}
+
 /// Rates, each above the one before, and at most so many.
 pub(crate) const fn ladder(most: usize) -> Holds<Vec<Rate>> {
     Holds::new(Form::Ladder { most })
@@ -331,6 +337,17 @@ impl Held for Dscp {
 
     fn to_item(&self, _: &Form) -> Option<Item> {
         Some(Item::Dscp(*self))
+    }
+}
+
+impl Held for Addresses {
+    fn from_item(item: Option<&Item>) -> Option<Addresses> {
+        let Item::Addresses(addresses) = item? else { return None };
+        Some(*addresses)
+    }
+
+    fn to_item(&self, _: &Form) -> Option<Item> {
+        Some(Item::Addresses(*self))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A table of the file after checking: a typed value, or nothing, for each key of its section.
 
+use crate::addresses::Addresses;
 use crate::form::Section;
 use crate::node::Origin;
 use crate::recording::Trace;
@@ -37,6 +38,7 @@ pub(crate) enum Item {
     Offset(i64),
     Text(String),
     Dscp(Dscp),
+    Addresses(Addresses),
     Group(FlowGroup),
     List(Vec<Item>),
     Trace(Arc<Trace>),

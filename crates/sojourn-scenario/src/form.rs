@@ -88,6 +88,8 @@ pub(crate) enum Form {
     Trace,
     /// A differentiated services code point.
     Dscp,
+    /// An address, or all addresses that begin alike.
+    Addresses,
     /// The name of a group.
     Group,
     /// One value or a list of them, of the inner form.

@@ -10,6 +10,7 @@
 struct Readme;
 
 mod access;
+mod addresses;
 mod algorithm;
 mod build;
 mod catalogue;
@@ -52,6 +53,7 @@ mod value;
 mod write;
 
 pub use access::{Bursts, Line, Medium, Noise, Protection, Settings};
+pub use addresses::Addresses;
 pub use catalogue::catalogue;
 pub use declare::Elsewhere;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};

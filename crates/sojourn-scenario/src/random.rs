@@ -164,6 +164,7 @@ impl Writer<'_> {
                 number if number % 2 == 0 => Written::Integer(number as u64),
                 number => Written::Text(Dscp::NAMES[number % Dscp::NAMES.len()].0.to_owned()),
             },
+            Form::Addresses => Written::Text(example.to_owned()),
             Form::Range(_) => {
                 let first = self.span(Span::ZERO, LONGEST);
                 let second = first + self.span(Span::ZERO, LONGEST).mul_f64(0.1);

@@ -227,6 +227,7 @@ fn brief(form: &Form) -> String {
         Form::Name { .. } => format!("name: {}", value::NAME),
         Form::Trace => "file, or `ready:NAME`".to_owned(),
         Form::Dscp => "name or number".to_owned(),
+        Form::Addresses => "address, or address/bits".to_owned(),
         Form::Group => "name of a group".to_owned(),
         Form::OneOrMore(inner) => format!("{}; or a list", brief(inner)),
         Form::Range(kind) => format!("two of: {}", value::brief(kind)),

@@ -198,6 +198,7 @@ fn form(form: &'static Form, definitions: &mut Definitions) -> Value {
             let names: Vec<_> = sojourn_queue::Dscp::NAMES.iter().map(|&(name, _)| name).collect();
             json!({ "anyOf": [{ "enum": names }, { "type": "integer", "minimum": 0, "maximum": 63 }] })
         }
+        Form::Addresses => json!({ "type": "string", "pattern": "^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$" }),
         Form::Group => json!({ "type": "string" }),
         Form::OneOrMore(inner) => {
             let one = self::form(inner, definitions);

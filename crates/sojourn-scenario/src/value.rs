@@ -1,5 +1,6 @@
 //! Reads single values: what a [`Kind`] allows, and what a message says of it.
 
+use crate::addresses::Addresses;
 use crate::diagnostic::{Fault, nearest};
 use crate::fields::Item;
 use crate::node::{Data, Node};
@@ -166,6 +167,15 @@ pub(crate) fn dscp(node: &Node) -> Result<Dscp, Fault> {
         }
     }
 }
+
+/// An address, or all addresses that begin alike.
+pub(crate) fn addresses(node: &Node) -> Result<Addresses, Fault> {
+    node.as_text().and_then(|text| text.parse().ok()).ok_or_else(|| node.unexpected())
+}
+
+/// What [`addresses`] allows.
+pub(crate) const ADDRESSES: &str =
+    "an IPv4 or IPv6 address, or one and the number of its first bits, such as \"192.0.2.0/24\"";
 
 /// Free text.
 pub(crate) fn text(node: &Node) -> Result<String, Fault> {

@@ -38,6 +38,7 @@ pub(crate) fn item(item: &Item, form: &Form) -> Written {
             Some(name) => Written::Text(name.to_owned()),
             None => Written::Integer(u64::from(dscp.number())),
         },
+        Item::Addresses(addresses) => Written::Text(addresses.to_string()),
         Item::Group(group) => Written::Text(group.name.clone()),
         Item::List(items) => match form {
             Form::OneOrMore(inner) => Written::List(items.iter().map(|one| self::item(one, inner)).collect()),

@@ -1,5 +1,6 @@
 //! Where packets come from and go to: a TUN device, or UDP sockets whose datagrams are taken for packets.
 
+use sojourn_wire::Marked;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -12,6 +13,8 @@ const HEADER_BYTES: usize = 28;
 const IPV4: u8 = 0x45;
 const TTL: u8 = 64;
 const UDP: u8 = 17;
+/// Where the TOS byte stands in the header of IPv4.
+const TOS: usize = 1;
 
 /// One end of the path.
 #[derive(Debug)]
@@ -19,9 +22,9 @@ pub enum End {
     /// A device that gives and takes IP packets.
     Device(File),
     /// A socket that others send to, and who did last: answers go there.
-    Local(UdpSocket, Cell<Option<SocketAddr>>),
+    Local(Marked, Cell<Option<SocketAddr>>),
     /// A socket that is connected to where datagrams go.
-    Remote(UdpSocket),
+    Remote(Marked),
 }
 
 impl End {
@@ -31,12 +34,10 @@ impl End {
     /// What the system says of an address.
     pub fn forwarding(local: SocketAddr, remote: SocketAddr) -> Result<[End; 2]> {
         let here = UdpSocket::bind(local)?;
-        here.set_nonblocking(true)?;
         let any: SocketAddr = if remote.is_ipv4() { ([0; 4], 0).into() } else { ([0; 16], 0).into() };
         let there = UdpSocket::bind(any)?;
         there.connect(remote)?;
-        there.set_nonblocking(true)?;
-        Ok([End::Local(here, Cell::new(None)), End::Remote(there)])
+        Ok([End::Local(Marked::new(here)?, Cell::new(None)), End::Remote(Marked::new(there)?)])
     }
 
     /// Reads the next packet into `room`; its bytes.
@@ -44,19 +45,20 @@ impl End {
     /// # Errors
     /// [`ErrorKind::WouldBlock`] where none has come; what the system says.
     pub fn read(&self, room: &mut [u8]) -> Result<usize> {
-        let (bytes, ports) = match self {
+        let (bytes, tos, ports) = match self {
             End::Device(file) => return Read::read(&mut &*file, room),
             End::Local(socket, last) => {
-                let (bytes, from) = socket.recv_from(&mut room[HEADER_BYTES..])?;
-                last.set(Some(from));
-                (bytes, [from.port(), socket.local_addr()?.port()])
+                let (bytes, tos, from) = socket.receive(&mut room[HEADER_BYTES..])?;
+                last.set(from);
+                (bytes, tos, [from.map_or(0, |from| from.port()), socket.socket().local_addr()?.port()])
             }
             End::Remote(socket) => {
-                let bytes = heard(socket.recv(&mut room[HEADER_BYTES..]))?;
-                (bytes, [socket.peer_addr()?.port(), socket.local_addr()?.port()])
+                let (bytes, tos, _) = heard(socket.receive(&mut room[HEADER_BYTES..]))?;
+                let socket = socket.socket();
+                (bytes, tos, [socket.peer_addr()?.port(), socket.local_addr()?.port()])
             }
         };
-        write_headers(room, bytes, ports);
+        write_headers(room, bytes, tos, ports);
         Ok(HEADER_BYTES + bytes)
     }
 
@@ -69,25 +71,26 @@ impl End {
             End::Device(file) => Write::write(&mut &*file, packet),
             End::Local(socket, last) => {
                 let to = last.get().ok_or(ErrorKind::NotConnected)?;
-                socket.send_to(&packet[HEADER_BYTES..], to)
+                socket.send(&packet[HEADER_BYTES..], packet[TOS], Some(to))
             }
-            End::Remote(socket) => socket.send(&packet[HEADER_BYTES..]),
+            End::Remote(socket) => socket.send(&packet[HEADER_BYTES..], packet[TOS], None),
         }
     }
 }
 
 /// A datagram that nobody took is told of at the next call, which has nothing to do with it.
-fn heard(result: Result<usize>) -> Result<usize> {
+fn heard<T>(result: Result<T>) -> Result<T> {
     result.map_err(|error| {
         if error.kind() == ErrorKind::ConnectionRefused { Error::from(ErrorKind::WouldBlock) } else { error }
     })
 }
 
-/// The headers that a datagram of `bytes` has on its way: no address, but its ports.
-fn write_headers(room: &mut [u8], bytes: usize, [source, destination]: [u16; 2]) {
+/// The headers that a datagram of `bytes` has on its way: no address, but its ports, ECN field and code point.
+fn write_headers(room: &mut [u8], bytes: usize, tos: u8, [source, destination]: [u16; 2]) {
     let header = &mut room[..HEADER_BYTES];
     header.fill(0);
     header[0] = IPV4;
+    header[TOS] = tos;
     header[2..4].copy_from_slice(&((HEADER_BYTES + bytes) as u16).to_be_bytes());
     header[8] = TTL;
     header[9] = UDP;
@@ -130,7 +133,7 @@ mod tests {
         let [client, server] = [0, 0].map(|port| UdpSocket::bind(loopback(port)).expect("a socket"));
         let [near, far] = End::forwarding(loopback(0), server.local_addr().expect("an address")).expect("two ends");
         let End::Local(entrance, _) = &near else { panic!("the first is where others send to") };
-        client.send_to(b"question", entrance.local_addr().expect("an address")).expect("sent");
+        client.send_to(b"question", entrance.socket().local_addr().expect("an address")).expect("sent");
         let mut room = [0; 100];
         let bytes = next(&near, &mut room);
         let seen = headers::read(&room[..bytes]).expect("a packet");

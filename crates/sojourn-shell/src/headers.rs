@@ -1,5 +1,6 @@
 //! What a router reads of a packet's headers, and what it writes into them.
 
+use core::net::IpAddr;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use sojourn_queue::{Dscp, Ecn, FlowKey, Host, Protocol};
 
@@ -8,6 +9,8 @@ use sojourn_queue::{Dscp, Ecn, FlowKey, Host, Protocol};
 pub struct Headers {
     /// Addresses, each as a number of its own, and ports; 1 stands for the ports of packets that have none.
     pub key: FlowKey,
+    /// Its source and its destination.
+    pub addresses: [IpAddr; 2],
     /// Its ECN field.
     pub ecn: Ecn,
     /// Its code point.
@@ -22,14 +25,15 @@ const NO_PORT: u16 = 1;
 /// The headers of an IP packet; `None` where it is none.
 pub fn read(packet: &[u8]) -> Option<Headers> {
     let sliced = SlicedPacket::from_ip(packet).ok()?;
-    let (source, destination, tos) = match &sliced.net {
+    let (addresses, tos): ([IpAddr; 2], u8) = match &sliced.net {
         Some(NetSlice::Ipv4(ip)) => {
             let header = ip.header();
-            (host(&header.source()), host(&header.destination()), header.dcp().value() << 2 | header.ecn().value())
+            let tos = header.dcp().value() << 2 | header.ecn().value();
+            ([header.source().into(), header.destination().into()], tos)
         }
         Some(NetSlice::Ipv6(ip)) => {
             let header = ip.header();
-            (host(&header.source()), host(&header.destination()), header.traffic_class())
+            ([header.source().into(), header.destination().into()], header.traffic_class())
         }
         _ => return None,
     };
@@ -42,9 +46,11 @@ pub fn read(packet: &[u8]) -> Option<Headers> {
         }
         _ => (Protocol::Udp, None, sliced.ip_payload().map_or(&[][..], |payload| payload.payload)),
     };
+    let [source, destination] = addresses.map(host);
     let (source_port, destination_port) = ports.unwrap_or((NO_PORT, NO_PORT));
     Some(Headers {
         key: FlowKey { source, destination, source_port, destination_port, protocol },
+        addresses,
         ecn: ECN[usize::from(tos & 3)],
         dscp: Dscp::from_number(u64::from(tos >> 2)).unwrap_or_default(),
         payload_bytes: payload.len() as u32,
@@ -55,8 +61,14 @@ pub fn read(packet: &[u8]) -> Option<Headers> {
 const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
 /// The number of a host: as many bits of a hash of its address (FNV-1a) as there is room for.
-fn host(address: &[u8]) -> Host {
-    let hash = address.iter().fold(0x811c_9dc5_u32, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+fn host(address: IpAddr) -> Host {
+    let hashed = |bytes: &[u8]| {
+        bytes.iter().fold(0x811c_9dc5_u32, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+    };
+    let hash = match address {
+        IpAddr::V4(four) => hashed(&four.octets()),
+        IpAddr::V6(six) => hashed(&six.octets()),
+    };
     Host::new((hash >> 24 ^ hash) & 0x00ff_ffff)
 }
 
@@ -105,7 +117,9 @@ mod tests {
         assert_eq!((four.key.source_port, four.key.destination_port, four.payload_bytes), (5201, 40_000, 100));
         assert_eq!(four.key.protocol, Protocol::Tcp);
         assert_ne!(four.key.source, four.key.destination);
+        assert_eq!(four.addresses, [IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])]);
         let six = read(&ipv6(&[0; 30])).expect("IPv6");
+        assert_eq!(six.addresses, [IpAddr::from([1; 16]), IpAddr::from([2; 16])]);
         assert_eq!((six.key.source_port, six.payload_bytes, six.key.protocol), (443, 30, Protocol::Udp));
         assert_eq!(read(&[]), None);
         assert_eq!(read(&[0x45; 10]), None);

@@ -2,7 +2,7 @@
 
 use crate::buffers::Buffers;
 use crate::end::End;
-use crate::headers;
+use crate::headers::{self, Headers};
 use crate::timing::Timing;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Direction, Program, Scenario};
@@ -57,12 +57,18 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// The flow of a packet with these ports: that of the group that names one of them, else of the group that names none.
-    fn flow(&self, ports: [u16; 2]) -> Option<usize> {
-        let names =
-            |program: &Program| program.port.is_some_and(|port| ports.iter().any(|&one| u32::from(one) == port));
-        let named = self.flows.iter().find(|(_, program)| names(program));
-        named.or_else(|| self.flows.iter().find(|(_, program)| program.port.is_none())).map(|&(flow, _)| flow)
+    /// The flow of a packet: that of the first group that names something and has all of it, else of the group that names
+    /// nothing.
+    fn flow(&self, headers: &Headers) -> Option<usize> {
+        let ports = [headers.key.source_port, headers.key.destination_port];
+        let takes = |program: &Program| program.takes(ports, headers.addresses, headers.dscp);
+        let named = self.flows.iter().find(|(_, program)| program.names() && takes(program));
+        named.map(|&(flow, _)| flow).or_else(|| self.rest())
+    }
+
+    /// The flow of the group that names nothing.
+    fn rest(&self) -> Option<usize> {
+        self.flows.iter().find(|(_, program)| !program.names()).map(|&(flow, _)| flow)
     }
 }
 
@@ -132,7 +138,7 @@ impl<'a> Road<'a> {
         let way = |from: &'a End, to: &'a End, direction| {
             let taken = flows.iter().filter(|(_, way, _)| *way == direction);
             let way = Way { from, to, flows: taken.map(|(flow, _, program)| (*flow, program.clone())).collect() };
-            if way.flow([0; 2]).is_some() { Ok(way) } else { Err(Failure::NoGroup(direction)) }
+            if way.rest().is_some() { Ok(way) } else { Err(Failure::NoGroup(direction)) }
         };
         let [sent, received] = match side {
             Side::Sender => [Direction::Forward, Direction::Reverse],
@@ -199,9 +205,7 @@ impl<'a> Road<'a> {
                 self.timing.unread += 1;
                 continue;
             };
-            let Some(flow) = self.ways[index].flow([headers.key.source_port, headers.key.destination_port]) else {
-                unreachable!("some group takes all ports")
-            };
+            let Some(flow) = self.ways[index].flow(&headers) else { unreachable!("some group names nothing") };
             self.timing.packets_in += 1;
             let token = self.buffers.keep(bytes);
             let packet = OutsidePacket {

@@ -4,7 +4,7 @@ use crate::columns::{COLUMNS, columns};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Base, Diagnostic, Diagnostics, Loaded, Scenario};
+use sojourn_scenario::{Base, Diagnostic, Diagnostics, Loaded, Scenario, Traffic};
 use sojourn_sim::{BOTTLENECK, Monitor, PacketLog, Session, Stopped, Wanted, capacity_bytes, named_links};
 use std::sync::Arc;
 
@@ -60,6 +60,10 @@ impl Request {
         if let Some(group) = loaded.scenario.groups.iter().find(|group| group.stack.is_some()) {
             let name = &group.name;
             return Err(sentence(&format!("group.{name}.stack: a page runs no stacks of others; `sojourn run` does")));
+        }
+        if let Some(group) = loaded.scenario.groups.iter().find(|group| matches!(group.traffic, Traffic::Program(_))) {
+            let name = &group.name;
+            return Err(sentence(&format!("group.{name}.traffic: a page runs no programs; `sojourn shell` does")));
         }
         Ok(loaded)
     }
@@ -320,6 +324,10 @@ mod tests {
         assert!(message(&unknown).contains("did you mean \"red\"?"), "{unknown}");
         let crowd = refused(&["group.tcp.flows=2001"]);
         assert!(message(&crowd).contains("found 2006 flows; allowed in a page: at most 2000"), "{crowd}");
+        let program = "duration = \"5 s\"\nbottleneck.rate = \"1 Mbit/s\"\nbottleneck.queue = \"codel\"\n\
+                       [[group]]\nname = \"mine\"\ntraffic = \"program\"\nrtt = \"20 ms\"\n";
+        let program = check(&Request { text: program.to_owned(), ..request(&[]) }).unwrap_err();
+        assert!(message(&program).contains("group.mine.traffic: a page runs no programs"), "{program}");
         let broken = Request { text: "name = ".to_owned(), ..request(&[]) };
         assert_eq!(check(&broken).unwrap_err()["problems"][0]["line"], 1);
         assert!(message(&Request::read("{}").unwrap_err()).contains("missing field `text`"));

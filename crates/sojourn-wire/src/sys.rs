@@ -230,6 +230,7 @@ pub fn set(socket: &impl AsRawFd, level: i32, name: i32, value: i32) -> Result<(
 const CONTROL_BYTES: usize = 64;
 
 /// Room for many datagrams, so that one system call takes or gives them all.
+#[derive(Debug)]
 pub struct Batch {
     slot_bytes: usize,
     data: Vec<u8>,
@@ -237,7 +238,7 @@ pub struct Batch {
     seen: Vec<Datagram>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_BYTES]);
 
@@ -246,7 +247,7 @@ struct Control([u8; CONTROL_BYTES]);
 pub struct Datagram {
     /// Bytes that it had, which may be more than a slot holds.
     pub bytes: usize,
-    /// The TOS byte it came with, where the socket asked for it.
+    /// The TOS byte or traffic class it came with, where the socket asked for it.
     pub tos: Option<u8>,
     /// When the kernel got it, nanoseconds of CLOCK_REALTIME, where the socket asked for it.
     pub stamp_nanos: Option<u64>,
@@ -347,6 +348,7 @@ fn datagram(header: &libc::mmsghdr, name: &libc::sockaddr_storage) -> Datagram {
             let data = libc::CMSG_DATA(message);
             match (control.cmsg_level, control.cmsg_type) {
                 (libc::IPPROTO_IP, libc::IP_TOS) => seen.tos = Some(data.read()),
+                (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => seen.tos = Some(data.cast::<i32>().read_unaligned() as u8),
                 (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS) => {
                     let time = data.cast::<libc::timespec>().read_unaligned();
                     seen.stamp_nanos = Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);

@@ -47,6 +47,7 @@ class BehindCommand(ExampleCommand):
     sojourn shell --line cable-100-10-film -- ping -c 10 10.77.0.1
     sojourn shell --line dsl-16-1-quiet --server "iperf3 -s" -- iperf3 -c 10.77.0.1 -t 20
     sojourn shell --line dsl-16-1-quiet --set access.gateway=0.9 --server "iperf3 -s" -- iperf3 -c 10.77.0.1
+    sojourn shell --line cable-100-10-film:down --internet -- curl -o page.html https://example.org/
     sojourn shell web-pages --at receiver --server "python3 -m http.server 80" -- curl http://10.77.0.1/
     sojourn shell my-link.toml --udp 5000:192.0.2.7:5000 --live
     sojourn shell my-link.toml --alone --live --page call.html --server "./server" -- ./client 10.77.0.1
@@ -57,6 +58,7 @@ class BehindCommand(ExampleCommand):
 @plugin_options
 @click.option("--line", metavar="NAME", help=LINE_HELP)
 @click.option("--server", metavar="COMMAND", help="What runs at the other end of the path, 10.77.0.1.")
+@click.option("--internet", is_flag=True, help="Lead the path on to the Internet, or whatever this machine can reach.")
 @click.option(
     "--udp", metavar="PORT:HOST:PORT", help="Without namespaces: datagrams to this port go over the path to HOST:PORT."
 )
@@ -87,6 +89,7 @@ def shell(  # noqa: PLR0913 (one for each option)
     command: str | None,
     line: str | None,
     server: str | None,
+    internet: bool,
     udp: str | None,
     at: str | None,
     rtt: str | None,
@@ -105,8 +108,8 @@ def shell(  # noqa: PLR0913 (one for each option)
     """Run a command behind a scenario's path in real time: its links, queues, delays, losses and other traffic.
 
     The command gets a network of its own, whose only way out is the path; at its other end, 10.77.0.1 and fd77::1, is
-    another network, where the server runs. Nothing needs root, and nothing is left behind. Without a command it is your
-    shell. The exit status is the command's.
+    another network, where the server runs; --internet leads on from there. Nothing needs root, and nothing is left
+    behind. Without a command it is your shell. The exit status is the command's.
     """
     from sojourn.result import Result
     from sojourn.system import need_linux
@@ -124,8 +127,9 @@ def shell(  # noqa: PLR0913 (one for each option)
         check_directory(out, force=force)
     elif pcap:
         raise input_error("--pcap needs --out DIR", key="--out")
-    if udp is not None and server is not None:
-        raise input_error("--server does not go with --udp, which names the other end", key="--server")
+    for other, name in ((server, "--server"), (internet, "--internet")):
+        if udp is not None and other:
+            raise input_error(f"{name} does not go with --udp, which names the other end", key=name)
     seeds = [] if seed is None else [f"seed={seed}"]
     given = [*on_line(line), *overrides, *seeds]
     at = at or path.end(given)
@@ -134,7 +138,7 @@ def shell(  # noqa: PLR0913 (one for each option)
     render.print_warnings([*native.warnings, *WORLD.fit(native, ShellOptions())])
     program = words(command or ("" if udp else os.environ.get("SHELL", "/bin/sh")), "--")
     way = addresses(udp) if udp else None
-    ends = Ends(program, words(server or "", "--server"), at == RECEIVER, way, to_errors=as_json)
+    ends = Ends(program, words(server or "", "--server"), at == RECEIVER, way, internet, to_errors=as_json)
     bin_s = None if out is None and page is None else _BIN_S
     wanted = Wanted(bin_s, packets=pcap, delays=True)
     groups = carried(json.loads(native.to_json())["group"])

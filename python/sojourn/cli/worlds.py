@@ -77,6 +77,8 @@ def _click_option(worlds: list[str], option: Option) -> click.Option:
     flag = f"--{option.name.replace('_', '-')}"
     text = f"{option.summary[0].upper()}{option.summary[1:]}."
     group = f"Options with {_WORLD} {' or '.join(worlds)}"
+    if option.kind is bool:
+        return GroupedOption([flag], is_flag=True, default=None, help=text, group=group)
     if option.default is not None:
         text += f"  [default: {option.default}]"
     if option.choices:

@@ -10,14 +10,15 @@ from typing import Any
 
 from sojourn.reading import Source, toml_text
 from sojourn.registry import plug_ins_in
+from sojourn.worlds.shell.ends import PROGRAM
 
 FILE = "lab.html"
 """The laboratory as one file, in the folder of the page that links to it."""
 _READY = "ready:"
 _CELLS = ("lte", "5g")
 """Media that the engine in the page leaves out for its size."""
-_HOST_QUEUE = "qdisc"
-"""The key of a queue that it leaves out too."""
+_LEFT_OUT = ("qdisc", "stack")
+"""The keys of a host's queue and of another's transport stack, neither of which it has."""
 _RUNS = "runs"
 """The key that the page decides on itself."""
 
@@ -65,7 +66,7 @@ def _content(source: Source) -> dict[str, Any]:
 
 
 def _can_run(source: Source) -> bool:
-    """Return whether the page has all that a scenario needs: no file, no cell, no queue of a host, no plug-in."""
+    """Return whether the page has all that a scenario needs: no file, cell, host's queue, stack, program or plug-in."""
     tables = tomllib.loads(source.resolve().to_toml())
     names_plug_ins = not source.is_json and "plugins" in tomllib.loads(source.text or "")
     return (
@@ -73,8 +74,8 @@ def _can_run(source: Source) -> bool:
         and not plug_ins_in([tables])
         and all(
             not (key == "trace" and isinstance(value, str) and not value.startswith(_READY))
-            and not (key == "kind" and value in _CELLS)
-            and key != _HOST_QUEUE
+            and not (key == "kind" and value in (*_CELLS, PROGRAM))
+            and key not in _LEFT_OUT
             for key, value in _settings(tables)
         )
     )

@@ -1,11 +1,13 @@
 //! Traffic that sends whatever happens to its packets: at a constant rate, as pings, in trains; and packets from outside.
 
-use crate::declare::{Declared, Held, bytes, integer, rate, span, table, word_of};
+use crate::addresses::Addresses;
+use crate::declare::{Declared, Held, addresses, bytes, dscp, integer, rate, span, table, word_of};
 use crate::fields::Item;
 use crate::form::{Form, LONGEST, MOMENT};
+use core::net::IpAddr;
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
-use sojourn_queue::Ecn;
+use sojourn_queue::{Dscp, Ecn};
 
 /// The ECN code point of datagrams: where a file says none they are not ECN-capable.
 const DATAGRAM_ECT: Declared<Ecn> = word_of::<Ecn>(&["ect0", "ect1"]).absent("its packets are not ECN-capable", "ect1");
@@ -54,10 +56,29 @@ table! {
 
 table! {
     /// packets of a program that runs behind the scenario's path in real time (`sojourn shell`), of either direction as
-    /// its group says; its congestion control is its own. Other worlds than `shell` do not run it
+    /// its group says; its congestion control is its own. A packet is counted in the first group that names something and
+    /// has all that it names, else in the group that names nothing. Other worlds than `shell` do not run it
     pub struct Program = PROGRAM, "program" => {
         /// the port, at either end, of the packets that are counted here
-        port: Option<u32> = integer(1..=65_535).unless("all that no other group's port names", "5201"),
+        port: Option<u32> = integer(1..=65_535).unless("any port", "5201"),
+        /// the address, or the network, of either end of the packets that are counted here
+        address: Option<Addresses> = addresses().unless("any address", "192.0.2.0/24"),
+        /// the code point of the packets that are counted here, as they enter the path
+        dscp: Option<Dscp> = dscp().unless("any code point", "ef"),
+    }
+}
+
+impl Program {
+    /// Whether it names something of its packets. A group that names nothing takes what no other one does.
+    pub fn names(&self) -> bool {
+        *self != Program { port: None, address: None, dscp: None }
+    }
+
+    /// Whether a packet between these ports and addresses, with this code point, has all that is named.
+    pub fn takes(&self, ports: [u16; 2], addresses: [IpAddr; 2], dscp: Dscp) -> bool {
+        self.port.is_none_or(|port| ports.iter().any(|&one| u32::from(one) == port))
+            && self.address.is_none_or(|these| addresses.iter().any(|&one| these.contain(one)))
+            && self.dscp.is_none_or(|one| one == dscp)
     }
 }
 
@@ -118,5 +139,39 @@ impl Train {
     pub fn mean_packets(&self) -> f64 {
         let count = f64::from(self.count);
         self.large().map_or(count, |(packets, every)| count + (f64::from(packets) - count) / f64::from(every))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORTS: [u16; 2] = [40_000, 443];
+
+    fn program(port: Option<u32>, address: Option<&str>, dscp: Option<Dscp>) -> Program {
+        Program { port, address: address.map(|text| text.parse().expect("addresses")), dscp }
+    }
+
+    #[test]
+    fn a_program_s_packet_has_all_that_its_group_names() {
+        let addresses = ["10.77.0.2", "192.0.2.7"].map(|text| text.parse().expect("an address"));
+        let takes = |one: &Program| one.takes(PORTS, addresses, Dscp::LE);
+        for (one, expected) in [
+            (program(None, None, None), true),
+            (program(Some(443), None, None), true),
+            (program(Some(80), None, None), false),
+            (program(None, Some("192.0.2.0/24"), None), true),
+            (program(None, Some("10.77.0.2"), None), true),
+            (program(None, Some("192.0.3.0/24"), None), false),
+            (program(None, Some("::/0"), None), false),
+            (program(None, None, Some(Dscp::LE)), true),
+            (program(None, None, Some(Dscp::default())), false),
+            (program(Some(443), Some("192.0.2.7"), Some(Dscp::LE)), true),
+            (program(Some(443), Some("192.0.2.7"), Some(Dscp::default())), false),
+            (program(Some(80), Some("192.0.2.7"), Some(Dscp::LE)), false),
+        ] {
+            assert_eq!(takes(&one), expected, "{one:?}");
+            assert_eq!(one.names(), one != program(None, None, None), "{one:?}");
+        }
     }
 }

@@ -24,6 +24,7 @@ class ShellOptions:
 
     command: str = option("the program whose packets cross the path", metavar="COMMAND")
     server: str = option("what runs at the other end, 10.77.0.1", metavar="COMMAND")
+    internet: bool = option("lead the path on to the Internet", default=False, kind=bool)
     at: str = option(
         "at which end the command is: where forward packets come from, or where they go to",
         SENDER,
@@ -44,9 +45,8 @@ class Shell(World[ShellOptions]):
         """Return what real time cannot have; raises InputError where no group takes a program's packets."""
         del options
         resolved = json.loads(scenario.to_json())
-        ways = {
-            group.get("direction", "forward") for group in carried(resolved["group"]) if "port" not in group["traffic"]
-        }
+        unnamed = [group for group in carried(resolved["group"]) if set(group["traffic"]) == {"kind"}]
+        ways = {group.get("direction", "forward") for group in unnamed}
         for way in ("forward", "reverse"):
             if way not in ways:
                 message = (
@@ -90,6 +90,7 @@ class Shell(World[ShellOptions]):
             words(options.command, "command"),
             words(options.server or "", "server"),
             options.at == RECEIVER,
+            internet=options.internet,
             to_errors=True,
         )
         return [running.run(scenario, seed, wanted, ends, progress) for seed in seeds]

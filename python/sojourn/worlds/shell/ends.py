@@ -25,6 +25,8 @@ class Ends:
     """Whether the command is where forward packets go to, not where they come from."""
     udp: tuple[str, str] | None = None
     """A local and a remote address, between which datagrams are forwarded in place of all that the command sends."""
+    internet: bool = False
+    """Whether the path leads on to all that this machine can reach."""
     to_errors: bool = False
     """Whether what the command prints goes to the standard error, since results go to the standard output."""
 

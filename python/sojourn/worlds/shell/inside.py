@@ -19,6 +19,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,16 +51,19 @@ def main() -> None:
     """Do what the command line asks: the number of a socket, and a JSON document.
 
     It holds the reader's command, that of the others, whether the first one's output goes to the standard error, the
-    number of shells around this one, and whether the others have a network made for them.
+    number of shells around this one, whether the others have a network made for them, and, where these have a way to
+    the Internet, the command that serves it (`internet`), its door, who knows names, and what else is said of these
+    (`outside`).
     """
     asker = socket.socket(fileno=int(sys.argv[1]))
-    command, server, to_errors, level, apart = json.loads(sys.argv[2])
+    command, server, to_errors, level, apart, internet = json.loads(sys.argv[2])
     # A key at the terminal that ends the program ends the program alone.
     signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        devices, serving, networks = [device(PROGRAM, level)], None, []
+        devices, serving, relay, networks = [device(PROGRAM, level)], None, None, []
         with _other_network() if apart else nullcontext():
             devices += [device(OTHERS, level)] if apart else []
+            relay = _to_the_internet(addresses(OTHERS, level), *internet) if internet else None
             socket.send_fds(asker, [b"{}\n"], devices)
             for one in devices:
                 os.close(one)
@@ -67,14 +72,18 @@ def main() -> None:
             networks.append(os.open(_NETWORK, os.O_RDONLY | os.O_CLOEXEC))
             if server:
                 serving = _started(server)
+        if relay:
+            relay.furnish()
         # Results go to where the asker's do, and what the program says beside them.
         around = {**os.environ, LEVEL: str(level)}
         program = _process("command", command, stdout=sys.stderr if to_errors else None, env=around)
-        status = _watch(asker, program, serving)
+        status = _watch(asker, program, serving, relay)
         dropped = _dropped(PROGRAM)
         if apart:
             _call("setns", networks[0], _CLONE_NEWNET)
             dropped += _dropped(OTHERS)
+    except _NoWayError as error:
+        _say(asker, no_way=f"no way to the Internet: {error}")
     except subprocess.CalledProcessError as error:
         _say(asker, error=error.stderr.strip())
     except OSError as error:
@@ -145,8 +154,64 @@ def device(name: str, level: int) -> int:
     if name == PROGRAM or level == 0:
         lines += [f"route add default dev {name}", f"-6 route add default dev {name}"]
     for line in lines:
-        subprocess.run([_IP, *line.split()], check=True, capture_output=True, text=True)
+        _ip(line)
     return file
+
+
+def _ip(line: str) -> None:
+    subprocess.run([_IP, *line.split()], check=True, capture_output=True, text=True)
+
+
+class _NoWayError(Exception):
+    """Nothing can be passed on to the Internet here; the text says why."""
+
+
+@dataclass
+class _Relay:
+    """The process that passes on what is sent to the Internet."""
+
+    process: subprocess.Popen[bytes]
+    has_ipv6: bool
+
+    def furnish(self) -> None:
+        """Have the program's network, which is the present one, lead nowhere that nothing is passed on to."""
+        if not self.has_ipv6:
+            _ip(f"-6 route delete default dev {PROGRAM}")
+
+    def check(self) -> None:
+        """Raise OSError where it has ended before the program."""
+        if self.process.poll() is not None:
+            raise OSError(f"the way to the Internet ended before the program, with {self.process.returncode}")
+
+
+def _to_the_internet(own: Sequence[str], relay: Sequence[str], door: int, resolver: str, more: str) -> _Relay:
+    """Start what passes on to the Internet, from the present network; raises _NoWayError where it cannot be."""
+    hears, says = os.pipe()
+    words = [*relay, str(door), str(says), json.dumps([OTHERS, own, resolver])]
+    process = _process("way to the Internet", words, stdin=subprocess.DEVNULL, pass_fds=[door, says])
+    os.close(says)
+    os.close(door)
+    with os.fdopen(hears) as told:
+        said = json.loads(told.read() or '{"error": "it ended at once"}')
+    if "error" in said:
+        raise _NoWayError(said["error"])
+    try:
+        _know_names(own[0], more)
+    except subprocess.CalledProcessError as error:
+        raise _NoWayError(error.stderr.strip()) from error
+    return _Relay(process, said["ipv6"])
+
+
+def _know_names(server: str, more: str) -> None:
+    """Have programs ask for names at the other end; of the file nothing is left on any disk."""
+    place = Path(tempfile.gettempdir())
+    mount = partial(subprocess.run, check=True, capture_output=True, text=True)
+    mount(["mount", "-t", "tmpfs", "tmpfs", str(place)])
+    file = place / "resolv.conf"
+    file.write_text(f"nameserver {server}\n{more}", encoding="utf-8")
+    file.chmod(0o444)
+    mount(["mount", "--bind", str(file), "/etc/resolv.conf"])
+    mount(["umount", str(place)])
 
 
 def _started(command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -181,7 +246,12 @@ def _listening() -> set[str]:
     return found
 
 
-def _watch(asker: socket.socket, program: subprocess.Popen[bytes], serving: subprocess.Popen[bytes] | None) -> int:
+def _watch(
+    asker: socket.socket,
+    program: subprocess.Popen[bytes],
+    serving: subprocess.Popen[bytes] | None,
+    relay: _Relay | None,
+) -> int:
     """Wait until the program ends, or whoever asked has gone; its exit status."""
     with_end = os.pidfd_open(program.pid)
     ready, _, _ = select.select([asker.fileno(), with_end], [], [])
@@ -189,6 +259,8 @@ def _watch(asker: socket.socket, program: subprocess.Popen[bytes], serving: subp
     for one in (program, serving):
         if one is not None and one.poll() is None and (asker.fileno() in ready or one is serving):
             _end(one)
+    if relay:
+        relay.check()
     return program.wait()
 
 

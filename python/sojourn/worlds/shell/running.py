@@ -9,13 +9,14 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sojourn import _native, children
 from sojourn.reading import input_error
+from sojourn.worlds.shell import outside
 from sojourn.worlds.shell.ends import NAME, Ends
 from sojourn.worlds.shell.forwarding import Forwarding, forwarded
 from sojourn.worlds.shell.inside import LEVEL, OTHERS, device
@@ -24,7 +25,10 @@ from sojourn.worlds.world import Progress, Wanted, WorldError
 LATE_MS = 1.0
 """A run is marked whose packets are later than this at the 99th percentile."""
 _STALLED_MS = 10.0
-_NAMESPACES = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child", "--")
+_NAMESPACES = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "--kill-child")
+_TOOLS = (("unshare", "util-linux"), ("ip", "iproute2"))
+_INTERNET_TOOLS = (("nft", "nftables"), ("mount", "mount or util-linux"))
+_HERE = Path(__file__).parent
 _MESSAGE_BYTES = 65_536
 _STARTS_S = 20.0
 # What may forbid a user namespace, the value that does, and what an administrator could do.
@@ -152,23 +156,37 @@ class _Inside:
 @contextmanager
 def _namespaces(ends: Ends) -> Iterator[_Inside]:
     """Start what runs inside; nothing is left of it afterwards."""
+    for tool, package in (*_TOOLS, *(_INTERNET_TOOLS if ends.internet else ())):
+        if shutil.which(tool) is None:
+            what = "a way to the Internet" if (tool, package) in _INTERNET_TOOLS else f"the world {NAME!r}"
+            raise WorldError(f"{what} needs the command {tool} (package {package})")
+    with outside.door() if ends.internet else nullcontext() as door, _started(ends, door) as inside:
+        yield inside
+
+
+@contextmanager
+def _started(ends: Ends, door: socket.socket | None) -> Iterator[_Inside]:
     asker, other = socket.socketpair()
     level = int(os.environ.get(LEVEL, "-1")) + 1
-    # In a shell the way on is that shell's, unless this one has a server of its own.
-    apart = level == 0 or bool(ends.server)
-    what = json.dumps([ends.command, ends.server, ends.to_errors, level, apart])
-    inside = children.program(str(Path(__file__).with_name("inside.py")), str(other.fileno()), what)
-    for tool, package in (("unshare", "util-linux"), ("ip", "iproute2")):
-        if shutil.which(tool) is None:
-            raise WorldError(f"the world {NAME!r} needs the command {tool} (package {package})")
-    process = subprocess.Popen([*_NAMESPACES, *inside], pass_fds=[other.fileno()])
+    # In a shell the way on is that shell's, unless this one has another end of its own.
+    apart = level == 0 or bool(ends.server) or ends.internet
+    way = [children.program(str(_HERE / "internet.py")), door.fileno(), *_names()] if door else None
+    what = json.dumps([ends.command, ends.server, ends.to_errors, level, apart, way])
+    inside = children.program(str(_HERE / "inside.py"), str(other.fileno()), what)
+    # What is mounted for a way to the Internet is mounted for the programs alone.
+    namespaces = [*_NAMESPACES, *(["--mount"] if door else []), "--"]
+    passed = [one.fileno() for one in (other, door) if one]
+    process = subprocess.Popen([*namespaces, *inside], pass_fds=passed)
     other.close()
     files: list[int] = []
     try:
         ready, _, _ = select.select([asker], [], [], _STARTS_S)
         data, files, _, _ = socket.recv_fds(asker, _MESSAGE_BYTES, 2) if ready else (b"", [], 0, "")
+        said = json.loads(data) if data else {}
+        if "no_way" in said:
+            raise WorldError(said["no_way"])
         if not files:
-            raise WorldError(_why_not(json.loads(data)["error"] if data else ""))
+            raise WorldError(_why_not(said.get("error", "")))
         if not apart:
             files.append(_way_on(level))
         yield _Inside(asker, process, (files[0], files[1]))
@@ -177,6 +195,13 @@ def _namespaces(ends: Ends) -> Iterator[_Inside]:
         process.wait()
         for file in files:
             os.close(file)
+
+
+def _names() -> tuple[str, str]:
+    try:
+        return outside.names()
+    except OSError as error:
+        raise WorldError(str(error)) from error
 
 
 def _way_on(level: int) -> int:
