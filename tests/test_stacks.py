@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import sojourn
+from benchmarks import sockets
 from sojourn import qlog, trial
 from sojourn.data.provenance import Provenance
 from sojourn.sweeps.plan import Plan
@@ -386,6 +387,24 @@ def test_what_cannot_be_had_with_a_stack_is_said_before_it_runs(words, said, pat
     monkeypatch.chdir(tmp_path)
     done = command("run", path, *words)
     assert (done.code, said in done.err, done.err.count("error:")) == (2, True, 1), done.err
+
+
+def test_sockets_agree_within_what_was_said_before():
+    notes = "4.9 7\n5.0 1000000\n6.0 1500000\n29.0 31000000\n29.1 1\n"
+    assert sockets.goodput(notes) == 10.0
+    simulated = {"queue_ms": 20.0, "goodput_mbps": 10.0}
+    for changed, agree in (
+        ({"queue_ms": 22.9}, True),
+        ({"queue_ms": 23.1}, False),
+        ({"queue_ms": 16.9}, False),
+        ({"goodput_mbps": 10.4}, True),
+        ({"goodput_mbps": 9.4}, False),
+    ):
+        assert sockets.agrees({"simulated": [simulated], "sockets": [{**simulated, **changed}]}) is agree, changed
+    short = {"queue_ms": 1.0, "goodput_mbps": 10.0}
+    # A packet's serialization time is more than 15 % of it.
+    for queue_ms, agree in ((1.5, True), (1.7, False)):
+        assert sockets.agrees({"simulated": [short], "sockets": [{**short, "queue_ms": queue_ms}]}) is agree
 
 
 @pytest.mark.parametrize(

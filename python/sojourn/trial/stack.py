@@ -1,4 +1,4 @@
-"""Other people's transport stacks: the laws by which their programs judge themselves, and shares beside built-in controls.
+"""Other people's transport stacks: laws by which their programs judge themselves, and shares beside built-in controls.
 
 Programs are called through `sojourn.worlds.stacks`, which says what a stack is.
 """
