@@ -3,23 +3,25 @@
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from benchmarks import sockets
 
 import sojourn
-from benchmarks import sockets
 from sojourn import qlog, trial
 from sojourn.data.provenance import Provenance
 from sojourn.sweeps.plan import Plan
 from sojourn.trial import stack as stacks
 from sojourn.trial import suite as suites
 from sojourn.trial import workflow
-from sojourn.trial.laws import Law
+from sojourn.trial.laws import Law, droptail, lab
 from sojourn.trial.priority import Priority
 from sojourn.worlds import stacks as programs
 from sojourn.worlds.stacks import StackError
@@ -97,16 +99,16 @@ def test_a_stack_is_tried(stack, control, broken, command, tmp_path):
     assert "Its share beside other controls" in page.read_text(encoding="utf-8")
     wrong = trial.Stack(program, "nonesuch")
     with pytest.raises(StackError, match='found the control "nonesuch"; allowed: '):
-        wrong.run(stacks.lab(stacks.droptail(50), wrong.groups()))
+        wrong.run(lab(droptail(50), wrong.groups()))
 
 
 @pytest.mark.long
 def test_a_connection_that_is_lost_is_an_error_and_not_a_goodput_of_nothing():
     """The losses at the end of slow start leave quinn's receiver more holes than it keeps."""
     run("cargo", "build", "--quiet", "--locked", "--target-dir", TARGET, folder=ROOT / "stacks" / "quinn")
-    link = {"rate": "200 Mbit/s", "delay": "80 ms", "queue": stacks.droptail(3000)}
+    link = {"rate": "200 Mbit/s", "delay": "80 ms", "queue": droptail(3000)}
     stack = trial.Stack(str(TARGET / "debug" / "sojourn-stack-quinn"), "cubic")
-    path = stacks.lab(None, stack.groups(), bottleneck=link, duration="5 s", warmup="0 s")
+    path = lab(None, stack.groups(), bottleneck=link, duration="5 s", warmup="0 s")
     with pytest.raises(StackError, match=r"the connection is lost: .*too many gaps in stream buffer"):
         stack.run(path)
 
@@ -214,7 +216,7 @@ def test_a_stack_in_c_is_tried(toy, command):
 def test_what_no_stack_in_c_may_do_is_a_sentence(toy, old, new, said):
     stack = trial.Stack(toy(old, new))
     with pytest.raises(StackError, match=re.escape(said)):
-        stack.run(stacks.lab(stacks.droptail(50), stack.groups()))
+        stack.run(lab(droptail(50), stack.groups()))
 
 
 def program(folder: Path, text: str) -> str:
@@ -387,6 +389,32 @@ def test_what_cannot_be_had_with_a_stack_is_said_before_it_runs(words, said, pat
     monkeypatch.chdir(tmp_path)
     done = command("run", path, *words)
     assert (done.code, said in done.err, done.err.count("error:")) == (2, True, 1), done.err
+
+
+@pytest.mark.long
+@pytest.mark.real_time
+def test_the_same_ends_send_over_real_sockets(tmp_path):
+    run("cargo", "build", "--quiet", "--locked", "--target-dir", TARGET, folder=ROOT / "stacks" / "quinn")
+    quinn = str(TARGET / "debug" / "sojourn-stack-quinn")
+    with socket.socket(type=socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        at = f"127.0.0.1:{free.getsockname()[1]}"
+    notes, delivered, tries = tmp_path / "notes", 0, 0
+    with (
+        subprocess.Popen([quinn, "--receive", at, str(notes), "newreno"]) as receiver,
+        subprocess.Popen([quinn, "--send", at, "newreno"]) as sender,
+    ):
+        while delivered < 1_000_000 and tries < 600 and receiver.poll() is None and sender.poll() is None:
+            time.sleep(0.1)
+            tries += 1
+            lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
+            delivered = int(lines[-2].split()[1]) if len(lines) > 1 else 0
+        receiver.kill()
+        sender.kill()
+    assert delivered >= 1_000_000
+    for words in (["--send", "nowhere"], ["--send", at, "nonesuch"], ["--receive", at, str(tmp_path)]):
+        done = subprocess.run([quinn, *words], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr.count("error: ")) == (1, 1), words
 
 
 def test_sockets_agree_within_what_was_said_before():
