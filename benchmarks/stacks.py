@@ -2,6 +2,7 @@
 
 python -m benchmarks.stacks             # build the stacks, run all cells (some 7 minutes)
 python -m benchmarks.stacks --transfers # only the short transfers, seconds
+python -m benchmarks.stacks --sockets   # only the stack over real sockets, in real time (5 minutes)
 python -m benchmarks.stacks --render    # only write the page, from the stored numbers
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sojourn
+from benchmarks import sockets
 from benchmarks.common import ROOT, Document, load, paragraph, save, say, table, write_page
 from sojourn import qlog, trial
 from sojourn.trial.stack import laws
@@ -52,9 +54,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stacks", description="Stacks behind Sojourn's queues.")
     parser.add_argument("--render", action="store_true", help="only write the page, from the stored numbers")
     parser.add_argument("--transfers", action="store_true", help="only measure short transfers")
+    parser.add_argument("--sockets", action="store_true", help="only measure a stack over real sockets")
     asked = parser.parse_args()
     if asked.transfers:
         save(NAME, {**load(NAME), "transfers": transfers()})
+    elif asked.sockets:
+        Own(sockets.STACK).build()
+        save(NAME, {**load(NAME), "sockets": sockets.measure()})
     elif not asked.render:
         measure()
     write_page(f"validation/{NAME}", "\n\n".join(render(load(NAME))))
@@ -95,7 +101,7 @@ def measure() -> None:
         control = "cubic" if "cubic" in controls else next(iter(controls))
         _kept({"stack": stack, "control": control, "flows": 2}, "droptail", beside=False)
         found["wall_s"][stack] = time.monotonic() - began
-    save(NAME, {**found, "transfers": transfers()})
+    save(NAME, {**found, "transfers": transfers(), "sockets": sockets.measure()})
 
 
 def transfers() -> dict[str, dict[str, float]]:
@@ -236,6 +242,7 @@ def render(document: Document) -> list[str]:
                 for name, times in document["transfers"].items()
             ],
         ),
+        *sockets.section(document["sockets"]),
         "## Faults, with their places",
         paragraph(_COMMANDS),
         f"```sh\n{_COMMAND}\n```",

@@ -85,6 +85,7 @@ typedef const char *(*sojourn_connect)(const struct sojourn_asked *asked, struct
 /*
  * Does what the words of a command line ask for: SCENARIO [SEED]. Without a seed it is the scenario's. Each flow of a group with
  * the key stack is a connection, with that group's control and size. Prints the run's record to stdout as JSON and returns 0.
+ * With --laws it prints the laws of stacks instead, with --law NAME [CONTROL] the verdict on one, as JSON.
  * With QLOGDIR in the environment logs are wanted, and those of the simulation's own senders are written to that folder.
  * Where something is wrong, also what a stack did that none may do, it prints a sentence to stderr and returns 1. The words have
  * to be UTF-8.

@@ -1,6 +1,8 @@
 //! The command line that all stacks share.
 
+use crate::laws::{Law, Subject};
 use crate::{Connection, run};
+use serde_json::json;
 use sojourn_capture::{qlog_names, write_qlogs};
 use sojourn_scenario::{Base, Group, Scenario, Traffic};
 use sojourn_sim::{Monitor, Record, Session, Wanted};
@@ -26,6 +28,9 @@ pub struct Asked {
 
 /// The folder of logs, by the name of the variable that QUIC stacks take it from.
 const QLOG_FOLDER: &str = "QLOGDIR";
+
+/// What the words after the program's name may be.
+const WORDS: &str = "SCENARIO [SEED], --laws, or --law NAME [CONTROL]";
 
 /// Makes both ends of a connection.
 pub type Connect<'a> = &'a dyn Fn(&Asked) -> Result<Connection, Box<dyn Error>>;
@@ -86,26 +91,48 @@ pub fn command(connect: Connect<'_>) -> ExitCode {
     }
 }
 
-/// Does what these words ask for: `SCENARIO [SEED]`. Prints the record as JSON. Without a seed it is the scenario's.
-/// Logs go to the folder that QLOGDIR in the environment names.
+/// Does what these words ask for, and prints JSON:
+///
+/// - `SCENARIO [SEED]`: the record of a run. Without a seed it is the scenario's. Logs go to the folder that QLOGDIR in the
+///   environment names.
+/// - `--laws`: the laws of stacks, a list of `name` and `says`.
+/// - `--law NAME [CONTROL]`: the verdict on one, with the usual bounds: `holds` and `found`.
 ///
 /// # Errors
-/// As [`simulate`]; what is wrong with the words or the scenario.
+/// As [`simulate`]; what is wrong with the words or the scenario. A law that does not hold is none.
 pub fn command_of(words: &[String], connect: Connect<'_>) -> Result<(), Box<dyn Error>> {
-    let (file, seed) = match words {
-        [file] => (file, None),
+    let printed = match words {
+        [word] if word == "--laws" => {
+            let laws = Law::ALL.map(|law| json!({ "name": law.name(), "says": law.says() }));
+            serde_json::to_string(&laws)?
+        }
+        [word, name, control @ ..] if word == "--law" && control.len() < 2 => {
+            let law = Law::ALL
+                .into_iter()
+                .find(|law| law.name() == name)
+                .ok_or_else(|| format!("--law: found {name:?}; allowed: {}", Law::ALL.map(Law::name).join(", ")))?;
+            let subject = control.iter().fold(Subject::new("stack", connect), |subject, name| subject.control(name));
+            let verdict = subject.judge(law);
+            json!({ "holds": verdict.holds, "found": verdict.found }).to_string()
+        }
+        [word] if word.starts_with("--") => return Err(format!("found {word:?}; allowed: {WORDS}").into()),
+        [file] => recorded(file, None, connect)?,
         [file, seed] => {
             let read = seed.parse::<u64>().map_err(|_| format!("seed: found {seed:?}; allowed: a whole number"))?;
-            (file, Some(read))
+            recorded(file, Some(read), connect)?
         }
-        _ => return Err(format!("found {} words; allowed: SCENARIO [SEED]", words.len()).into()),
+        _ => return Err(format!("found {} words; allowed: {WORDS}", words.len()).into()),
     };
+    Ok(writeln!(std::io::stdout(), "{printed}")?)
+}
+
+/// The record of a run of the scenario in a file, as JSON.
+fn recorded(file: &str, seed: Option<u64>, connect: Connect<'_>) -> Result<String, Box<dyn Error>> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let folder = Path::new(file).parent().unwrap_or(Path::new("."));
     let loaded = Scenario::parse(&text, Some(file), &Base::Folder(folder.to_owned()), &[]);
     let scenario = loaded.map_err(|problems| problems.to_string())?.scenario;
     let seed = seed.unwrap_or(scenario.seed);
     let qlogs = std::env::var_os(QLOG_FOLDER).map(PathBuf::from);
-    let record = serde_json::to_string(&simulate(scenario, seed, qlogs.as_deref(), connect)?)?;
-    Ok(writeln!(std::io::stdout(), "{record}")?)
+    Ok(serde_json::to_string(&simulate(scenario, seed, qlogs.as_deref(), connect)?)?)
 }

@@ -3,10 +3,16 @@
 //! A stack is whatever implements [`Endpoint`] at both ends of a connection. Its datagrams cross the scenario's links with their
 //! real bytes as packets of groups with `stack`, beside the simulation's own senders, and are in the same
 //! record. Time is virtual: a minute takes what the stacks and the engine compute. With a stack that draws nothing at random,
-//! or from a seed, the same seed gives the same record.
+//! or from a seed, the same seed gives the same record. With this crate as a dev-dependency a stack's own tests have the
+//! [laws](mod@laws) that each has to keep; `README.md` shows how.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod carry;
 mod command;
+pub mod laws;
 #[cfg(test)]
 mod tests;
 

@@ -152,8 +152,8 @@ def _filled(template: str, words: dict[str, str]) -> str:
 @click.option(
     "--stack",
     metavar="PROGRAM",
-    help="Try a transport stack; NAME is one of its controls, or left out. PROGRAM is run as "
-    "`PROGRAM SCENARIO [SEED]` and prints the record.",
+    help="Try a transport stack; NAME is one of its controls, or left out. PROGRAM is one of `sojourn list stacks`, or "
+    "your own: see docs/guide/stacks.md.",
 )
 @click.option(
     "--suite",

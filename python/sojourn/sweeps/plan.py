@@ -132,7 +132,7 @@ class Plan:
     links: tuple[str, ...] = (metrics.BOTTLENECK,)
     """The links of any point, with the names that their metrics have in front."""
     files: tuple[str, ...] = ()
-    """The traces of any point."""
+    """The traces of any point, and the programs of its stacks that are there."""
     asked: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """The tables of the sweep file, without the base."""
 
@@ -255,6 +255,17 @@ class Plan:
 def _renamed(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables with today's names of keys; a key beside its old name is the one that counts."""
     return {OLD_KEYS.get(key, key): value for key, value in tables.items() if OLD_KEYS.get(key) not in tables}
+
+
+def _files_of(scenario: _native.Scenario) -> set[str]:
+    """Return the files on whose content a run depends: a stack that is built anew may give other numbers."""
+    files = set(scenario.files)
+    if scenario.stack is not None:
+        from sojourn.worlds.stacks import found
+
+        program = found(scenario.stack[1])
+        files |= set() if program is None else {program}
+    return files
 
 
 class _Reader:
@@ -524,7 +535,7 @@ class _Reader:
         if plan.points == 0:
             raise self._error("axes", "no point", "at least one value of each axis")
         base = self._resolve(plan, "base", plan.fixed, {})
-        links, files = dict.fromkeys(base.links), set(base.files)
+        links, files = dict.fromkeys(base.links), _files_of(base)
         step = plan.points
         for axis in plan.axes:
             step //= len(axis.rows)
@@ -532,7 +543,7 @@ class _Reader:
                 changes = plan.point(row * step).changes
                 scenario = self._resolve(plan, ", ".join(axis.names), changes, axis.changes(row))
                 links |= dict.fromkeys(scenario.links)
-                files |= set(scenario.files)
+                files |= _files_of(scenario)
         return replace(plan, first_seed=base.seed, links=tuple(links), files=tuple(sorted(files)))
 
     def _resolve(self, plan: Plan, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> _native.Scenario:

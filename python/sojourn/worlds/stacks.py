@@ -1,7 +1,8 @@
 """Other people's transport stacks in the simulation: programs that run a scenario with their connections on its flows.
 
 A stack is a program that runs a scenario whose groups say `stack`, and prints the record as JSON: `PROGRAM SCENARIO
-[SEED]`. Those of `sojourn-endpoint` do, in Rust and in C.
+[SEED]`. `PROGRAM --laws` prints the laws of stacks, `PROGRAM --law NAME [CONTROL]` its verdict on one. Those of
+`sojourn-endpoint` do all that, in Rust and in C.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from sojourn import _native
 from sojourn.data.rows import DECISIONS
@@ -170,19 +171,44 @@ def record_of(program: str, text: str, seed: int, longest_s: float | None = None
     # QUIC stacks take the folder from this variable.
     environment = {**os.environ, "QLOGDIR": logs} if logs else None
     with tempfile.TemporaryDirectory() as folder:
-        file, printed, said = (Path(folder) / name for name in ("scenario.toml", "printed", "said"))
+        file = Path(folder) / "scenario.toml"
         file.write_text(text, encoding="utf-8")
+        record = _printed([program, str(file), str(seed)], longest_s, environment)
+    found = _read(record)
+    if not (isinstance(found, dict) and found.keys() >= _PARTS):
+        raise StackError("it printed no record; allowed: the record as JSON")
+    return record
+
+
+def laws_of(name: str, longest_s: float) -> list[tuple[str, str]]:
+    """Return the laws by which a stack's program judges: the name of each, and what it says."""
+    match _read(_printed([check(name, "--stack"), "--laws"], longest_s)):
+        case [_, *_] as laws if all(_are_texts(law, "name", "says") for law in laws):
+            return [(law["name"], printable(law["says"])) for law in laws]
+    raise StackError("--laws: it printed no laws; allowed: a list with name and says of each, as JSON")
+
+
+def verdict_of(name: str, law: str, control: str | None, longest_s: float) -> tuple[bool, str]:
+    """Return whether a stack with one of its controls keeps a law, and what its program found."""
+    words = [check(name, "--stack"), "--law", law, *([] if control is None else [control])]
+    match _read(_printed(words, longest_s)):
+        case {"holds": bool(holds), "found": str(found)}:
+            return holds, printable(found[:MOST_SAID_BYTES])
+    raise StackError(f"--law {law}: it printed no verdict; allowed: holds and found, as JSON")
+
+
+def _printed(words: Sequence[str], longest_s: float | None, environment: Mapping[str, str] | None = None) -> str:
+    """Return what a program prints; raises StackError with its own words where it fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        printed, said = (Path(folder) / name for name in ("printed", "said"))
         with printed.open("wb") as out, said.open("wb") as errors:
-            code = _ended([program, str(file), str(seed)], out, errors, environment, longest_s)
+            code = _ended(words, out, errors, environment, longest_s)
         if code:
             last = _tail(said).strip().splitlines() or [f"it ended with code {code} without a word"]
             raise StackError(printable(last[-1].removeprefix("error: ")))
         if printed.stat().st_size > MOST_PRINTED_BYTES:
             raise StackError(f"it printed more than {MOST_PRINTED_BYTES >> 20} MiB; a record is far less")
-        record = printed.read_text(encoding="utf-8", errors="replace")
-    if not _is_record(record):
-        raise StackError("it printed no record; allowed: the record as JSON")
-    return record
+        return printed.read_text(encoding="utf-8", errors="replace")
 
 
 def _ended(
@@ -210,12 +236,16 @@ def _tail(file: Path) -> str:
         return text.read().decode(errors="replace")
 
 
-def _is_record(text: str) -> bool:
+def _read(text: str) -> Any:
+    """Return what a text of JSON says; None where it is none."""
     try:
-        found = json.loads(text)
+        return json.loads(text)
     except ValueError:
-        return False
-    return isinstance(found, dict) and found.keys() >= _PARTS
+        return None
+
+
+def _are_texts(table: Any, *keys: str) -> bool:
+    return isinstance(table, dict) and all(isinstance(table.get(key), str) for key in keys)
 
 
 def _limit(process: int) -> None:

@@ -1,6 +1,6 @@
-//! TLS between two ends that know each other: a raw public key (RFC 7250) that is made anew for each run, and no certificate.
+//! TLS between two ends that know each other: a raw public key (RFC 7250) that is made of the run's seed, and no certificate. So
+//! either end knows it, also where they are processes of their own. It keeps nothing secret.
 
-use ring::signature::Ed25519KeyPair;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring as provider, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
@@ -10,15 +10,17 @@ use rustls::version::TLS13;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
 use std::sync::Arc;
 
-/// What a server with a fresh key and a client that knows this key need.
+/// A private key of Ed25519 as PKCS#8 has it, up to its 32 bytes (RFC 8410 section 7).
+const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+
+/// What a server with the key of a seed, and a client that knows this key, need.
 ///
 /// # Errors
-/// The system gives no randomness.
-pub fn configs() -> Result<(ServerConfig, ClientConfig), Box<dyn std::error::Error>> {
+/// What TLS says of them.
+pub fn configs(seed: u64) -> Result<(ServerConfig, ClientConfig), Box<dyn std::error::Error>> {
     let provider = Arc::new(provider::default_provider());
-    let random = ring::rand::SystemRandom::new();
-    let pkcs8 = Ed25519KeyPair::generate_pkcs8(&random).map_err(|_| "no randomness for a key")?;
-    let key = provider::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(pkcs8.as_ref().to_vec()))?;
+    let private = [&PKCS8[..], &[seed.to_be_bytes(); 4].concat()].concat();
+    let key = provider::sign::any_eddsa_type(&PrivatePkcs8KeyDer::from(private))?;
     let public = key.public_key().ok_or("a key without a public half")?.into_owned();
     let known = CertificateDer::from(public.as_ref().to_vec());
 

@@ -1,10 +1,11 @@
 //! Connections of quinn behind a scenario's path, in virtual time; prints the run's record as JSON.
 //!
 //! `sojourn-stack-quinn SCENARIO [SEED]`: each flow of the scenario's groups with `stack` is a connection. The control is quinn's
-//! own `cubic` (the default), `newreno` or `bbr`, or one of Sojourn's as `sojourn:NAME`.
+//! own `cubic` (the default), `newreno` or `bbr`, or one of Sojourn's as `sojourn:NAME`. `sockets` has the same ends over real sockets.
 
 mod driven;
 mod keys;
+mod sockets;
 mod stack;
 
 use driven::Factory;
@@ -40,7 +41,7 @@ fn controller(name: &str, seed: u64) -> Result<Arc<dyn ControllerFactory + Send 
 
 /// Both ends of a connection.
 fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
-    let (server_tls, client_tls) = keys::configs()?;
+    let (server_tls, client_tls) = keys::configs(asked.seed)?;
     let zero = Instant::now();
     let mut transport = TransportConfig::default();
     if let Some(file) = &asked.qlog {
@@ -71,5 +72,13 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
-    command(&connect)
+    let words: Vec<_> = std::env::args().skip(1).collect();
+    match sockets::command_of(&words) {
+        None => command(&connect),
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(error)) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
