@@ -96,9 +96,22 @@ def queue(table: Mapping[str, Any], key: str, link: LinkFacts) -> Expressed | li
     refusals = [one for found in (said, *inside) if isinstance(found, list) for one in found]
     if refusals or isinstance(said, list):
         return refusals
+    if table["kind"] == "cake":
+        said = _as_ip(said)
     made, above = [one for one in inside if isinstance(one, Class)], {one.get("parent") for one in tables}
     leaves, inner = (tuple(one for one in made if (one.name in above) is want) for want in (False, True))
     return dataclasses.replace(said, classes=leaves, inner=inner)
+
+
+def _as_ip(cake: Expressed) -> Expressed:
+    """Return a CAKE with a bandwidth as it has to be told so that it counts what IP sees.
+
+    With `raw` it counts Ethernet's header as well, whatever overhead it is told (sch_cake.c: CAKE_FLAG_OVERHEAD).
+    """
+    if "bandwidth" not in cake.words or "raw" not in cake.words:
+        return cake
+    words = tuple(word for word in cake.words if word != "raw")
+    return dataclasses.replace(cake, words=words if "overhead" in words else (*words, "overhead", "0"))
 
 
 def _rates(tables: Sequence[Mapping[str, Any]], link: LinkFacts) -> dict[str, float]:
