@@ -9,7 +9,7 @@ from sojourn.cli.lookup import LINE_HELP, on_line
 from sojourn.cli.plugins import plugin_options
 from sojourn.reading import ROOT_HELP, input_error
 
-_FORMS = ("tc", "sqm", "nftables", "netem", "mahimahi")
+_FORMS = ("tc", "sqm", "nftables", "netem", "mahimahi", "ns3")
 
 
 @click.command(
@@ -20,6 +20,7 @@ _FORMS = ("tc", "sqm", "nftables", "netem", "mahimahi")
     sojourn export my-home.toml --as tc --device eth1 > queues.sh
     sojourn export voip-under-load --as nftables --device eth1 > marks.nft
     sojourn export first --as mahimahi > shells.sh
+    sojourn export voip-under-load --set group.upload.flows=2 --as ns3 > scenario.cc
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME|-", shell_complete=scenarios)
@@ -28,9 +29,9 @@ _FORMS = ("tc", "sqm", "nftables", "netem", "mahimahi")
     "form",
     type=click.Choice(_FORMS),
     required=True,
-    help="Commands of tc, a section for SQM, rules of nftables, the path for netem or Mahimahi.",
+    help="Commands of tc, a section for SQM, rules of nftables, the path for netem or Mahimahi, a program for ns-3.",
 )
-@click.option("--device", metavar="NAME", help="The device that leads to the line; not for Mahimahi.")
+@click.option("--device", metavar="NAME", help="The device that leads to the line; not for Mahimahi and ns-3.")
 @plugin_options
 @click.option("--line", metavar="NAME", help=LINE_HELP)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
@@ -51,6 +52,14 @@ def export(
     scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
     if form == "mahimahi":
         click.echo("\n".join(mahimahi(scenario)))
+        return
+    if form == "ns3":
+        from sojourn.exported.ns3 import program
+
+        written = program(scenario)
+        click.echo(written.text, nl=False)
+        for remark in written.remarks:
+            click.echo(f"note: {remark}", err=True)
         return
     if device is None:
         raise input_error(f"--as {form} needs --device NAME, such as eth1", key="--device", found="nothing")
