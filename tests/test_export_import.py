@@ -110,6 +110,32 @@ def test_the_defaults_of_linux_come_back(kind: str, link: dict[str, Any]) -> Non
     assert commands(sojourn.scenario(imported(first).tables())) == first
 
 
+def test_both_directions_of_a_home_come_back() -> None:
+    line = {"access.line": "cable-100-10-film", "access.gateway": 0.9}
+    for changes in ({}, {"bottleneck.queue": "fq_codel", "reverse.queue": "codel"}):
+        first = commands(sojourn.Scenario.load("gateway-and-modem", {**line, **changes}))
+        assert commands(sojourn.scenario(imported(first).tables())) == first
+
+
+@pytest.mark.parametrize("kind", ["prio", "dwrr", "htb"])
+def test_classes_are_written_and_not_read_which_is_said(kind: str) -> None:
+    classes = "[{name='voice', dscp=['ef']}, {name='rest'}]"
+    first = commands(
+        sojourn.Scenario.load("voip-under-load", {"bottleneck.queue": f"{{kind='{kind}', class={classes}}}"})
+    )
+    assert sum(" pfifo " in one for one in first) > 1
+    try:
+        said = " ".join(imported(first).remarks)
+    except InputError as refused:
+        said = str(refused)
+    assert "classes are not read" in said or "of classes, were left out" in said
+
+
+def test_a_policer_is_written_and_not_read_which_is_said() -> None:
+    first = commands(line(preset("codel"), policer={"rate": "8 Mbit/s", "burst": "50 kB"}))
+    assert "What its policers drop is left out." in imported(first).remarks
+
+
 def test_a_cake_with_a_bandwidth_counts_ip_packets() -> None:
     """Raw would count the 14 bytes of Ethernet's header as well; without a bandwidth nothing is counted."""
     cake = {**preset("cake"), "bandwidth": "9 Mbit/s"}

@@ -180,7 +180,7 @@ def _shaped(link: Mapping[str, Any], key: str) -> Shaped | list[Refusal]:
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):
         return said
-    if said.name == "drr":
+    if said.name == "drr" and not said.classes:
         allowed = "what needs no class for each flow, which only a run knows, such as sfq or fq_codel"
         return [Refusal(f"{key}.queue.kind", "drr", allowed, who="a router")]
     framing = link.get("framing", {"overhead": 0, "mpu": 0, "cells": "none"})

@@ -122,8 +122,10 @@ def table(name: str, words: Sequence[str], where: str, *, is_shown: bool = False
     name, words = _fifo(name, words)
     found = _form(name, words)
     if found is None:
-        known = sorted({form["name"] for one in catalogue()["queues"] for form in one["linux"].get("forms", [])})
-        raise input_error(f"{where}: found the discipline {shown(name)}; allowed: {', '.join(known)}", found=name)
+        forms = [form for one in catalogue()["queues"] for form in one["linux"].get("forms", [])]
+        known = sorted({form["name"] for form in forms if form["settings"]})
+        why = ", whose classes are not read" if any(form["name"] == name for form in forms) else ""
+        raise input_error(f"{where}: found the discipline {shown(name)}{why}; allowed: {', '.join(known)}", found=name)
     entry, form = found
     made: dict[str, Any] = {"kind": entry["name"], **_always(entry, form)}
     made |= {one["parameter"]: False for one in form["settings"] if is_shown and "yes" in one}
@@ -313,11 +315,15 @@ def _read(source: Source) -> Imported:
             remarks.append(f"{device}: `tc -d qdisc show` tells what its shaper counts beside IP packets.")
         made, unread = way(chosen.name, chosen.words, told, rate, direction, is_shown=chosen.is_shown, framing=framing)
         ways[direction] = made
+        if len(leaves) > 1 and not shaped:
+            remarks.append(f"{device}: {len(leaves) - 1} more queues, of classes, were left out.")
         if unread:
             remarks.append(f"{device}: {' '.join(unread)} of {chosen.name} has no meaning here.")
     if not ways:
         allowed = "cake with a bandwidth, tbf, or htb with a class that has a rate"
         raise input_error(f"shapes nothing, so that no rate is known; allowed: {allowed}", file=source.name)
+    if "action police" in source.text:
+        remarks.append("What its policers drop is left out.")
     remarks.append("How fast the line behind these shapers is, and who uses it, is not in such a file.")
     return Imported("tc", source.name, ways, remarks=tuple(remarks))
 
