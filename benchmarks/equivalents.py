@@ -5,6 +5,7 @@ from pathlib import Path
 
 from benchmarks.common import SCENARIO
 from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, PeerName, Point, Senders
+from sojourn.exported.ns3 import TRANSPORT
 
 PACKET_BYTES = 1500
 STREAMS = SCENARIO.with_name("streams.toml")
@@ -38,12 +39,11 @@ QUEUES: Mapping[tuple[PeerName, str], str] = {
 }
 
 # ns-3's sender: SACK, a round-trip sample from every acknowledgement, a clock of 1 ms, 1 s before the first sample.
-# With its own settings it is preset rfc with proportional rate reduction. While duplicate acknowledgements only suggest
-# a loss, ns-3 takes what SACK reports out of what is in flight, and sends as much (`TcpSocketBase::AvailableWindow`).
+# With its own settings it is what `sojourn export --as ns3` says.
 TRANSPORTS: Mapping[tuple[PeerName, Senders], str] = {
     ("ns2", "alike"): "preset = 'ns2'",
     ("ns3", "alike"): "preset = 'ns2', sack = true, timestamps = true, clock = '1 ms', initial_rto = '1 s'",
-    ("ns3", "defaults"): "preset = 'rfc', reduction = 'proportional', disorder = 'conservation', ack_delay = '200 ms'",
+    ("ns3", "defaults"): ", ".join(f"{key} = '{value}'" for key, value in TRANSPORT.items()),
 }
 NEWRENO: Mapping[PeerName, str] = {
     "ns2": "kind = 'newreno', preset = 'ns2'",

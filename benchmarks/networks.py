@@ -25,6 +25,7 @@ from typing import Any
 from benchmarks.common import load, paragraph, save, say, table, write_page
 from benchmarks.peers.runs import HERE, build_ns3
 from sojourn import Scenario, scenario
+from sojourn.exported.ns3 import TRANSPORT
 
 NAME, PAGE = "networks", "validation/networks"
 SOURCE = HERE / "ns3_network.cc"
@@ -39,7 +40,6 @@ CELLS = [
 ]
 PACKET_MS = 1500 * 8 / RATE_MBPS / 1e3
 """Of the packet that ns-3's device holds behind each discipline: here a part of the path."""
-TRANSPORT = {"preset": "rfc", "reduction": "proportional", "disorder": "conservation", "ack_delay": "200 ms"}
 KERNEL = "networks-kernel"
 """What the kernel did, which takes a quarter of an hour."""
 KERNEL_RUNS = 5
@@ -81,7 +81,7 @@ def lot(queue: str, control: str, links: int, shift_ms: float = 0.0) -> Scenario
         rtt = f"{RTT_MS + shift_ms + len(path) * PACKET_MS:g} ms"
         own = {
             "control": {"kind": control, "preset": "ns3"},
-            "transport": TRANSPORT,
+            "transport": dict(TRANSPORT),
             "start": {"uniform": ["0 s", "0.1 s"]},
         }
         return {"name": name, "path": list(path), "rtt": rtt, **own}

@@ -20,7 +20,7 @@ from sojourn.detect.log import FlowLog, of_table
 from sojourn.detect.model import Forest, calibrated
 from sojourn.detect.page import headline
 from sojourn.detect.plan import FULL, GREEDY, LONGEST_S, OVERLOAD, QUESTIONS, Path
-from sojourn.detect.population import crossed, is_held_out, learnt_from
+from sojourn.detect.population import _passes_mbps, crossed, is_held_out, learnt_from
 from sojourn.detect.probe import BudgetError, Probed, estimate, over, probe
 from sojourn.detect.stored import load_model
 
@@ -490,3 +490,16 @@ def test_the_command(command: Any) -> None:
 )
 def test_a_title_leaves_the_name_of_a_discipline_as_it_is(verdict: str, title: str) -> None:
     assert headline(verdict) == title
+
+
+@pytest.mark.parametrize(
+    ("queue", "mbps"),
+    [
+        ({"kind": "cake", "bandwidth": "auto"}, 10.0),
+        ({"kind": "cake", "bandwidth": "9 Mbit/s"}, 9.0),
+        # By which RED ages its average, whatever the link is.
+        ({"kind": "red", "bandwidth": "1.5 Mbit/s"}, 10.0),
+    ],
+)
+def test_a_link_passes_its_rate_or_that_of_a_shaper(queue: dict[str, str], mbps: float) -> None:
+    assert _passes_mbps({"rate": "10 Mbit/s", "queue": queue}) == mbps

@@ -1,33 +1,23 @@
 """What `sojourn export` prints for a router: commands of tc, or a section for SQM."""
 
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from tests.conftest import Command
+from tests.uml import in_kernel, on_kernel
 
 import sojourn
 from sojourn import InputError
-from sojourn.emulated import mahimahi, netem
-from sojourn.export import Queues, device_name, queues
+from sojourn.exported.emulated import mahimahi, netem
+from sojourn.exported.queues import Queues, device_name, queues
 
 ROOT = Path(__file__).parent.parent
 HOME = "gateway-and-modem"
+SHOWN = ("tc -d qdisc show", "tc class show dev veth0", "tc filter show dev veth0 ingress")
+POLICER = "{ rate = '8 Mbit/s', burst = '50 kB' }"
 FQ_CODEL = {"bottleneck.queue": "fq_codel", "reverse.queue": "fq_codel"}
-# What the kernel needs beside the disciplines.
-MODULES = (
-    "ifb",
-    "dummy",
-    "sch_ingress",
-    "act_mirred",
-    "cls_matchall",
-    "sch_htb",
-    "sch_cake",
-    "sch_fq_codel",
-    "sch_red",
-)
 
 
 def found(name: str, changes: dict[str, object] | None = None) -> Queues:
@@ -144,11 +134,10 @@ def test_the_guide_shows_what_is_printed() -> None:
     assert "\n".join(line.sqm("wan")) in (ROOT / "docs" / "guide" / "lines.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.testbed
-@pytest.mark.skipif(shutil.which("linux.uml") is None, reason="no user-mode Linux")
+@in_kernel
 def test_a_kernel_has_what_was_printed(tmp_path: Path) -> None:
     """Printed commands give a kernel the disciplines and the words of the scenario, as tc shows them."""
-    home = on_kernel(found(HOME).tc("veth0"), tmp_path / "home")
+    home = on_kernel(found(HOME).tc("veth0"), tmp_path / "home", SHOWN)
     assert "qdisc cake 10: dev veth0 root" in home
     assert "qdisc cake 10: dev ifb4veth0 root" in home
     assert "bandwidth 9Mbit diffserv3 triple-isolate" in home
@@ -156,30 +145,17 @@ def test_a_kernel_has_what_was_printed(tmp_path: Path) -> None:
     assert home.count("rtt 100ms ptm overhead 22") == len(("up", "down"))
     assert "Egress Redirect to device ifb4veth0" in home
     atm = found(HOME, {"access.line": "adsl-16-1-film", "access.gateway": 0.9} | FQ_CODEL)
-    assert on_kernel(atm.tc("veth0"), tmp_path / "atm").count("linklayer atm overhead -4") == len(("up", "down"))
-    changes = {"bottleneck.queue": "fq_codel", "bottleneck.rate": "9 Mbit/s"}
-    plain = on_kernel(found("first", changes).tc("veth0"), tmp_path / "plain")
+    assert on_kernel(atm.tc("veth0"), tmp_path / "atm", SHOWN).count("linklayer atm overhead -4") == len(("up", "down"))
+    changes = {"bottleneck.queue": "fq_codel", "bottleneck.rate": "9 Mbit/s", "bottleneck.policer": POLICER}
+    plain = on_kernel(found("first", changes).tc("veth0"), tmp_path / "plain", SHOWN)
     assert "qdisc fq_codel 10: dev veth0 parent 1:1 limit 500p flows 1024" in plain
     assert "class htb 1:1 root leaf 10: prio 0 rate 9Mbit" in plain
-
-
-def on_kernel(lines: list[str], folder: Path) -> str:
-    """Boot a kernel, give it the commands, and return what it shows of its disciplines."""
-    (folder / "lib").mkdir(parents=True)
-    (folder / "lib" / "modules").symlink_to("/usr/lib/uml/modules")
-    script = folder / "init"
-    script.write_text(
-        "#!/bin/bash\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin\nmount -t proc proc /proc\n{\n"
-        + "".join(f"modprobe -d {folder} {module}\n" for module in MODULES)
-        + "ip link add veth0 type dummy\nip link set veth0 up\n"
-        + "\n".join(lines)
-        + "\ntc -d qdisc show\ntc class show dev veth0\ntc filter show dev veth0 parent ffff:\n"
-        + f"}} > {folder}/out 2>&1\nsync\necho o > /proc/sysrq-trigger\nsleep 5\n"
-    )
-    script.chmod(0o755)
-    boot = ["linux.uml", "mem=256M", "rootfstype=hostfs", "rw", f"init={script}", "con=null", "con0=fd:0,fd:1"]
-    subprocess.run(boot, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
-    return (folder / "out").read_text()
+    # Given again, as after a change, they leave one filter each way.
+    both = found(HOME, {"bottleneck.policer": POLICER, "reverse.policer": POLICER}).tc("veth0")
+    shown = on_kernel([*both, *both], tmp_path / "policed", [*SHOWN, "tc filter show dev veth0 egress"])
+    assert shown.count("police 0x") == len(("up", "down"))
+    assert shown.count("rate 8Mbit burst 50000b mtu 2Kb action drop/pipe overhead 0b") == len(("up", "down"))
+    assert shown.count("Egress Redirect to device ifb4veth0") == 1
 
 
 LINK = {

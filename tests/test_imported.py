@@ -15,7 +15,7 @@ from tests.conftest import Command
 
 import sojourn
 from sojourn import InputError
-from sojourn.export import queues
+from sojourn.exported.queues import queues
 from sojourn.imported import Imported, read, registry, tc
 from sojourn.imported.twins import nearest, twins
 

@@ -9,7 +9,7 @@ from sojourn import InputError, purposes
 from sojourn.api import Scenario
 from sojourn.comparison import compare
 from sojourn.differences import Differences
-from sojourn.export import ISP, MODEM, way_up
+from sojourn.exported.queues import ISP, MODEM, way_up
 from sojourn.pages.laboratory import link
 from sojourn.pages.model import Page, Table
 from sojourn.pages.pictures import picture

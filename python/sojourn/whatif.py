@@ -16,7 +16,7 @@ import numpy as np
 from sojourn import InputError, networks, purposes
 from sojourn.api import Scenario
 from sojourn.data.statistics import wilson
-from sojourn.export import ISP, LINKS, MODEM, queues
+from sojourn.exported.queues import ISP, LINKS, MODEM, queues
 from sojourn.imported.line import TWINS
 from sojourn.imported.twins import Changes, measure, twins
 from sojourn.purposes import PURPOSES, Column

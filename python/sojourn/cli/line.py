@@ -138,7 +138,7 @@ def whatif(  # noqa: PLR0913 (one for each option)
     The line is a scenario, as `sojourn import` writes one. Twins of it are drawn from what is not known, and each is
     run as it is and with each remedy. The commands at the end set the best one up on a router; nothing is changed here.
     """
-    from sojourn.export import device_name
+    from sojourn.exported.queues import device_name
     from sojourn.whatif import what_if
 
     name = device_name(device)

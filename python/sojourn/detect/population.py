@@ -76,7 +76,9 @@ def learnt_from(fastest_mbps: float) -> tuple[Crossed, ...]:
 
 def _passes_mbps(link: dict[str, Any]) -> float:
     rates = [link["rate"], *([link["policer"]["rate"]] if link.get("policer") else [])]
-    rates += [link["queue"]["bandwidth"]] if link["queue"].get("bandwidth", "unlimited") != "unlimited" else []
+    # RED's bandwidth only ages its average.
+    shaper = link["queue"].get("bandwidth", "auto") if link["queue"]["kind"] == "cake" else "auto"
+    rates += [shaper] if shaper != "auto" else []
     passes = min((_native.quantity(rate) or (0.0, ""))[0] for rate in rates)
     framing = link.get("framing") or {"overhead": 0, "cells": "none"}
     wire: float = FULL_BYTES + framing["overhead"]

@@ -56,6 +56,8 @@ class Way:
     """How long the last packet of a full FIFO waits."""
     loss: Estimate | None = None
     """Probability of a loss that no queue makes."""
+    framing: Mapping[str, Any] | None = None
+    """What a shaper counts beside IP packets, as a link's framing; None where it counts these."""
     flows: int = 1
     """Bulk flows that were measured in this direction."""
     has_traffic: bool = True
@@ -237,6 +239,8 @@ def _of_link(link: str, name: str, way: Way) -> list[Value]:
         found.append(Value(f"{link}.rate", one.value, f"{name}: {one.source}", one.range))
     else:
         raise input_error(f"found a queue {name} and no rate, which a line needs", key=f"{link}.rate", found="no rate")
+    if way.framing is not None:
+        found.append(Value(f"{link}.framing", dict(way.framing), "what the shaper counts of a packet"))
     if way.loss is not None:
         found.append(Value(f"{link}.loss", way.loss.value, way.loss.source))
     if way.queue is not None:

@@ -238,7 +238,12 @@ def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFac
         return said
     tables = {f"{key}.queue": link["queue"]}
     tables |= {f"{key}.queue.class.{one['name']}.queue": one["queue"] for one in link["queue"].get("class", [])}
-    return [one for place, table in tables.items() for one in _cake(table, place, facts)] or (facts, said)
+    told = [
+        Refusal(f"{key}.queue.class.{one['name']}.groups", "groups", "dscp or precedence", who="a class of the testbed")
+        for one in link["queue"].get("class", [])
+        if "groups" in one
+    ]
+    return [*told, *(one for place, table in tables.items() for one in _cake(table, place, facts))] or (facts, said)
 
 
 def _cake(queue: Mapping[str, Any], key: str, link: LinkFacts) -> Iterable[Refusal]:

@@ -19,8 +19,8 @@ def lines(device: str, parent: str, handle: str, queue: Expressed) -> Iterator[s
     filter that takes all.
     """
     place = f"qdisc add dev {device} parent {parent} handle {handle}"
-    numbered = [(f"{handle}{number:x}", one) for number, one in enumerate(queue.classes, start=1)]
-    rest = next(number for number, one in enumerate(queue.classes) if not one.matches)
+    numbered = places(handle, queue)
+    rest = next(number for number, one in enumerate(queue.classes) if one.takes_rest)
     if queue.name == "prio":
         bands = max(len(queue.classes), _FEWEST_BANDS)
         yield f"{place} prio bands {bands} priomap {' '.join([str(rest)] * _PRIORITIES)}"
@@ -39,16 +39,21 @@ def lines(device: str, parent: str, handle: str, queue: Expressed) -> Iterator[s
         yield f"filter add dev {device} parent {handle} protocol ip prio {last} matchall flowid {handle}{rest + 1:x}"
 
 
+def places(handle: str, queue: Expressed) -> list[tuple[str, Class]]:
+    """Return the classes that have queues, each with its name in the kernel, below a discipline with this handle."""
+    first = _FIRST_BELOW if queue.name == "htb" else 1
+    return [(f"{handle}{number:x}", one) for number, one in enumerate(queue.classes, start=first)]
+
+
 def shaped(device: str, handle: str, top: str, queue: Expressed) -> Iterator[str]:
     """Yield the lines that put the classes of an htb below `top`, the class of the link, with filters as above."""
-    all_classes = [*queue.classes, *queue.inner]
-    places = {one.name: f"{handle}{number:x}" for number, one in enumerate(all_classes, start=_FIRST_BELOW)}
-    numbered = [(places[one.name], one) for one in queue.classes]
+    numbered = places(handle, queue)
+    inner = {one.name: f"{handle}{number:x}" for number, one in enumerate(queue.inner, _FIRST_BELOW + len(numbered))}
     for one in _from_the_link(queue.inner):
-        above = top if one.parent is None else places[one.parent]
-        yield f"class add dev {device} parent {above} classid {places[one.name]} htb {' '.join(one.words)}"
+        above = top if one.parent is None else inner[one.parent]
+        yield f"class add dev {device} parent {above} classid {inner[one.name]} htb {' '.join(one.words)}"
     for name, one in numbered:
-        above = top if one.parent is None else places[one.parent]
+        above = top if one.parent is None else inner[one.parent]
         yield f"class add dev {device} parent {above} classid {name} htb {' '.join(one.words)}"
         yield f"qdisc add dev {device} parent {name} {' '.join([one.queue.name, *one.queue.words])}"
     for order, (name, one) in enumerate(numbered, start=1):
@@ -67,7 +72,7 @@ def _from_the_link(inner: Sequence[Class]) -> list[Class]:
 
 def rest_of(queue: Expressed) -> str:
     """Return the number of the class of an htb that takes what no filter does, as `default` wants it."""
-    return f"{_FIRST_BELOW + next(number for number, one in enumerate(queue.classes) if not one.matches):x}"
+    return f"{_FIRST_BELOW + next(number for number, one in enumerate(queue.classes) if one.takes_rest):x}"
 
 
 def _filters(start: str, name: str, one: Class) -> Iterator[str]:

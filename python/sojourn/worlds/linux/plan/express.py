@@ -66,7 +66,7 @@ class Class:
     """A class of packets with a queue of its own."""
 
     matches: tuple[tuple[int, int], ...]
-    """Values of the byte that holds the code point, each with the bits that count; none takes what others leave."""
+    """Values of the byte that holds the code point, each with the bits that count."""
     weight: int
     queue: Expressed
     words: tuple[str, ...] = ()
@@ -74,6 +74,13 @@ class Class:
     name: str = ""
     parent: str | None = None
     """The class in which it lies."""
+    groups: tuple[str, ...] = ()
+    """Those whose packets belong to it, which no code point tells."""
+
+    @property
+    def takes_rest(self) -> bool:
+        """Whether it has the packets that belong to no other."""
+        return not (self.matches or self.groups)
 
 
 class CannotSayError(Exception):
@@ -89,9 +96,22 @@ def queue(table: Mapping[str, Any], key: str, link: LinkFacts) -> Expressed | li
     refusals = [one for found in (said, *inside) if isinstance(found, list) for one in found]
     if refusals or isinstance(said, list):
         return refusals
+    if table["kind"] == "cake":
+        said = _as_ip(said)
     made, above = [one for one in inside if isinstance(one, Class)], {one.get("parent") for one in tables}
     leaves, inner = (tuple(one for one in made if (one.name in above) is want) for want in (False, True))
     return dataclasses.replace(said, classes=leaves, inner=inner)
+
+
+def _as_ip(cake: Expressed) -> Expressed:
+    """Return a CAKE with a bandwidth as it has to be told so that it counts what IP sees.
+
+    With `raw` it counts Ethernet's header as well, whatever overhead it is told (sch_cake.c: CAKE_FLAG_OVERHEAD).
+    """
+    if "bandwidth" not in cake.words or "raw" not in cake.words:
+        return cake
+    words = tuple(word for word in cake.words if word != "raw")
+    return dataclasses.replace(cake, words=words if "overhead" in words else (*words, "overhead", "0"))
 
 
 def _rates(tables: Sequence[Mapping[str, Any]], link: LinkFacts) -> dict[str, float]:
@@ -116,14 +136,15 @@ def _class(table: Mapping[str, Any], key: str, link: LinkFacts, rate: float) -> 
         found = table["queue"]["kind"]
         allowed = "a discipline without classes and without a bandwidth of its own"
         refusals.append(Refusal(f"{key}.queue.kind", found, allowed, who="a class of the testbed"))
-    if "groups" in table:
-        refusals.append(Refusal(f"{key}.groups", "groups", "dscp or precedence", who="a class of the testbed"))
     if refusals or isinstance(inside, list):
         return refusals
     points = [(code_point(one) << _POINT_SHIFT, _POINT_BITS) for one in table.get("dscp", [])]
     precedences = [(one << _PRECEDENCE_SHIFT, _PRECEDENCE_BITS) for one in table.get("precedence", [])]
     words = _shaped(table, link, rate) if "ceil" in table else ()
-    return Class((*points, *precedences), table.get("weight", 1), inside, words, table["name"], table.get("parent"))
+    who = tuple(table.get("groups", ()))
+    return Class(
+        (*points, *precedences), table.get("weight", 1), inside, words, table["name"], table.get("parent"), who
+    )
 
 
 def _shaped(table: Mapping[str, Any], link: LinkFacts, rate: float) -> tuple[str, ...]:

@@ -57,9 +57,7 @@ def bottleneck(
     """
     inner = " ".join([queue.name, *queue.words])
     if shapes_itself(queue):
-        # Told of an overhead, it takes the size from the IP header by itself.
-        bare = " overhead 0" if "raw" in queue.words else ""
-        return [f"qdisc add dev {device} root handle {root or QUEUE_HANDLE} {inner}{bare}"]
+        return [f"qdisc add dev {device} root handle {root or QUEUE_HANDLE} {inner}"]
     if queue.name == "htb":
         # One htb is the shaper and the discipline, whatever the shaper of others is.
         top, link_class = root or QUEUE_HANDLE, _class(device, root or QUEUE_HANDLE, how, link)

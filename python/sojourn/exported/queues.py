@@ -13,8 +13,10 @@ from sojourn import InputError
 from sojourn.api import Scenario
 from sojourn.faults import input_error, shown
 from sojourn.registry import catalogue
+from sojourn.resolved import amount
 from sojourn.worlds.linux.plan import express, shaping
-from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
+from sojourn.worlds.linux.plan.classes import places
+from sojourn.worlds.linux.plan.express import Class, Expressed, LinkFacts, Refusal
 
 _FULL_BYTES = 1500
 _KBIT = 1000
@@ -37,6 +39,25 @@ class Shaped:
     queue: Expressed
     counting: str
     """What tells a shaper of the link's framing."""
+    policer: "Policer | None" = None
+
+    @property
+    def classes(self) -> list[tuple[str, Class]]:
+        """The classes of its queue, each with its name in the kernel."""
+        return places(shaping.QUEUE_HANDLE, self.queue)
+
+
+@dataclass(frozen=True)
+class Policer:
+    """A token bucket before the queue, which drops what has no tokens."""
+
+    rate_bps: float
+    burst_bytes: int
+
+    @property
+    def action(self) -> str:
+        """What a filter of `tc` does with a packet."""
+        return f"action police rate {round(self.rate_bps)}bit burst {self.burst_bytes} conform-exceed drop/pipe"
 
 
 @dataclass(frozen=True)
@@ -60,17 +81,23 @@ class Queues:
         if self.up is not None:
             clear = f"tc qdisc del dev {device} root 2>/dev/null"
             lines = [f"# Up: {_said(self.up)}", clear, *_commands(device, self.up)]
+        policed = self.up.policer if self.up is not None else None
+        if policed is None and self.down is None:
+            return lines
+        # One place has the filters for what comes in and for what leaves.
+        lines += [f"tc qdisc del dev {device} parent ffff:fff1 2>/dev/null", f"tc qdisc add dev {device} clsact"]
+        if policed is not None:
+            lines.append(f"tc filter add dev {device} egress protocol all matchall {policed.action}")
         if self.down is None:
             return lines
-        redirect = f"action mirred egress redirect dev {inside}"
+        actions = [self.down.policer.action] if self.down.policer is not None else []
+        actions.append(f"action mirred egress redirect dev {inside}")
         return [
             *lines,
             f"# Down: {_said(self.down)}",
             f"ip link add name {inside} type ifb 2>/dev/null",
             f"ip link set dev {inside} up",
-            f"tc qdisc del dev {device} ingress 2>/dev/null",
-            f"tc qdisc add dev {device} handle ffff: ingress",
-            f"tc filter add dev {device} parent ffff: protocol all matchall {redirect}",
+            f"tc filter add dev {device} ingress protocol all matchall {' '.join(actions)}",
             f"tc qdisc del dev {inside} root 2>/dev/null",
             *_commands(inside, self.down),
         ]
@@ -125,7 +152,7 @@ def queues(scenario: Scenario, among: Collection[str] = LINKS) -> Queues:
     by_link = {one.link: one for one in found}
     up, down = LINKS if way_up(tables) == "forward" else reversed(LINKS)
     remarks += [f"{one.link}.queue: {remark}" for one in found for remark in one.queue.remarks]
-    remarks += [remark for one in found for remark in _other_framing(tables[one.link], one.link)]
+    remarks += [remark for one in found for remark in (*_other_framing(tables[one.link], one.link), *_beside(one))]
     return Queues(by_link.get(up), by_link.get(down), tuple(dict.fromkeys(remarks)))
 
 
@@ -153,14 +180,20 @@ def _shaped(link: Mapping[str, Any], key: str) -> Shaped | list[Refusal]:
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):
         return said
-    if said.name == "drr":
+    if said.name == "drr" and not said.classes:
         allowed = "what needs no class for each flow, which only a run knows, such as sfq or fq_codel"
         return [Refusal(f"{key}.queue.kind", "drr", allowed, who="a router")]
     framing = link.get("framing", {"overhead": 0, "mpu": 0, "cells": "none"})
     counting = shaping.counting(framing["overhead"], framing["mpu"], framing["cells"])
     if counting is None and not shaping.shapes_itself(said):
         return [Refusal(f"{key}.framing", "PTM", "Ethernet's or ATM's, or the queue cake", who="a shaper of Linux")]
-    return Shaped(key, facts, said, counting or "")
+    return Shaped(key, facts, said, counting or "", policer(link))
+
+
+def policer(link: Mapping[str, Any]) -> Policer | None:
+    """Return the policer of a resolved link; None where it has none."""
+    told = link.get("policer")
+    return Policer(express.rate_bps(told["rate"]), round(amount(told["burst"], "B"))) if told else None
 
 
 def _other_framing(link: Mapping[str, Any], key: str) -> list[str]:
@@ -174,6 +207,18 @@ def _other_framing(link: Mapping[str, Any], key: str) -> list[str]:
     if all(str(own[part]) == str(link["framing"][part]) for part in own):
         return []
     return [f"{key}.queue.link_layer: CAKE reckons with {told}, which is not what {key}.framing says"]
+
+
+def _beside(way: Shaped) -> list[str]:
+    """Return what tc does otherwise, or needs another for."""
+    told = [
+        f"{way.link}.queue.class.{one.name}.groups: nftables says who belongs to it"
+        for _, one in way.classes
+        if one.groups
+    ]
+    if way.policer is not None:
+        told.append(f"{way.link}.policer: tc counts the 14 bytes of Ethernet's header of what leaves")
+    return told
 
 
 def _commands(device: str, way: Shaped) -> list[str]:
