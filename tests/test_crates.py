@@ -16,7 +16,7 @@ WORKSPACE = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
 
 
 def test_the_crates_meant_for_others_are_public():
-    names = ["congestion", "core", "media", "padding", "queue", "scenario", "sim", "traffic", "transport"]
+    names = ["congestion", "core", "media", "padding", "queue", "scenario", "shaper", "sim", "traffic", "transport"]
     assert [f"sojourn-{name}" for name in names] == PUBLIC
 
 

@@ -52,7 +52,7 @@ FLOORS = (
         "export",
         "lines",
         "pad",
-        "shaper",
+        "shaping",
         "study",
         "papers",
         "qlog",

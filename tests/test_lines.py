@@ -7,7 +7,7 @@ import pytest
 import sojourn
 from conftest import Command
 from sojourn import lines as many
-from sojourn.shaper import NONE, named, shaper_rates
+from sojourn.shaping import NONE, named, shaper_rates
 
 SHORT = {"duration": "8 s", "warmup": "3 s"}
 

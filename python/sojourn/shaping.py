@@ -259,7 +259,7 @@ def shaper_rates(
     Examples
     --------
     >>> import sojourn
-    >>> from sojourn.shaper import shaper_rates
+    >>> from sojourn.shaping import shaper_rates
     >>> base = sojourn.Scenario.load("gateway-and-modem", {"duration": "8 s", "warmup": "3 s"})
     >>> shaper_rates(base, [0.8, 1.1], runs=1).knee("forward")
     0.8
