@@ -254,7 +254,8 @@ def shaper_rates(
     Raises
     ------
     InputError
-        Where the scenario has no access line before which a gateway could shape, or no call.
+        Where the scenario has no access line before which a gateway could shape, no call, or a controller of the
+        shaper.
 
     Examples
     --------
@@ -267,6 +268,9 @@ def shaper_rates(
     kept = tuple(sorted(set(parts)))
     if not kept or not all(0 < part <= 2 for part in kept):  # noqa: PLR2004 (the key's bounds)
         raise input_error("parts of the rate: allowed: numbers above 0 and at most 2, such as 0.9", key="parts")
+    if "shaper" in scenario.to_dict():
+        message = "the scenario has a controller, which sets the shaper's rate; allowed: one without [shaper]"
+        raise input_error(message, key="shaper")
     try:
         variants = {NONE: scenario.with_({GATEWAY: 0})}
     except InputError as error:
