@@ -16,8 +16,8 @@ WORKSPACE = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
 
 
 def test_the_crates_meant_for_others_are_public():
-    names = ["capture", "congestion", "core", "endpoint", "media", "padding", "queue", "scenario", "sim", "traffic"]
-    names.append("transport")
+    names = ["capture", "congestion", "core", "endpoint", "media", "padding", "queue", "scenario", "shaper", "sim"]
+    names += ["traffic", "transport"]
     assert [f"sojourn-{name}" for name in names] == PUBLIC
 
 

@@ -210,3 +210,12 @@ def test_what_mahimahi_cannot_have_is_refused(changes: dict[str, object], key: s
     with pytest.raises(InputError) as caught:
         mahimahi(sojourn.scenario(LINK).with_(changes))
     assert caught.value.diagnostics[0]["key"] == key
+
+
+def test_rates_that_a_controller_sets_are_base_rates(command: Command) -> None:
+    made = command("export", "leo-gateway", "--as", "sqm", "--device", "wan")
+    assert made.code == 0, made.err
+    assert "\toption upload '17000'" in made.out
+    assert "these are the base rates" in made.out + made.err
+    fixed = command("export", "gateway-and-modem", "--as", "sqm", "--device", "wan")
+    assert "base rates" not in fixed.out + fixed.err

@@ -51,7 +51,7 @@ FLOORS = (
         "exported",
         "lines",
         "pad",
-        "shaper",
+        "shaping",
         "study",
         "papers",
         "qlog",

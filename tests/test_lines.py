@@ -7,7 +7,7 @@ import pytest
 import sojourn
 from conftest import Command
 from sojourn import lines as many
-from sojourn.shaper import NONE, named, shaper_rates
+from sojourn.shaping import NONE, named, shaper_rates
 
 SHORT = {"duration": "8 s", "warmup": "3 s"}
 
@@ -151,3 +151,10 @@ def test_without_a_shaper_the_modem_keeps_its_own_queue() -> None:
     for link in ("bottleneck", "reverse"):
         assert found.scenario[link]["queue"] == as_bought[link]["queue"]
         assert found.found.results[named(0.9)].scenario[link]["queue"]["kind"] == "fq_codel"
+
+
+def test_a_shaper_that_a_controller_sets_has_no_rate_to_look_for():
+    with pytest.raises(
+        sojourn.InputError, match=r"a controller, which sets the shaper's rate; allowed: one without \[shaper\]"
+    ):
+        shaper_rates(sojourn.Scenario.load("leo-gateway"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sojourn.campaign import sweep
     from sojourn.comparison import Comparison, compare
     from sojourn.data.dataset import Dataset
-    from sojourn.plugins import choice, control, discipline, flag, integer, number, rate, time, traffic
+    from sojourn.plugins import choice, control, discipline, flag, integer, number, rate, shaper, time, traffic
     from sojourn.registry import catalogue
     from sojourn.result import Result
     from sojourn.sweeps.plan import Plan
@@ -44,6 +44,7 @@ __all__ = [
     "number",
     "rate",
     "scenario",
+    "shaper",
     "sweep",
     "time",
     "traffic",
@@ -56,7 +57,18 @@ __getattr__, __dir__ = by_need(
         "campaign": ("sweep",),
         "comparison": ("Comparison", "compare"),
         "data.dataset": ("Dataset",),
-        "plugins": ("choice", "control", "discipline", "flag", "integer", "number", "rate", "time", "traffic"),
+        "plugins": (
+            "choice",
+            "control",
+            "discipline",
+            "flag",
+            "integer",
+            "number",
+            "rate",
+            "shaper",
+            "time",
+            "traffic",
+        ),
         "registry": ("catalogue",),
         "result": ("Result",),
         "sweeps.plan": ("Plan",),

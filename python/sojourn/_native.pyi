@@ -180,6 +180,21 @@ def add_discipline(about: Any, behaviour: Any, make: Callable[..., Any]) -> None
 def add_traffic(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
     """Add a kind of traffic; `sojourn.plugins.traffic` is what users call."""
 
+class Reply:
+    """The answer to a ping, as a shaper's controller of one's own sees it."""
+
+    at_ns: int
+    """When it came."""
+    reflector: int
+    """Which reflector sent it, from 0."""
+    rtt_ns: int
+    """Its round-trip time."""
+    delays_ns: tuple[int, int]
+    """The part of each direction in it: the bottleneck's, the return link's."""
+
+def add_shaper(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
+    """Add a controller of a gateway's shapers; `sojourn.plugins.shaper` is what users call."""
+
 class WireError(Exception):
     """Endpoints on sockets failed; `str(error)` is a sentence for a person."""
 

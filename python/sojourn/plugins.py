@@ -1,4 +1,4 @@
-"""Congestion controls, queue disciplines and traffic of your own, written in Python.
+"""Congestion controls, queue disciplines, traffic and controllers of shapers of your own, written in Python.
 
 A class with a few methods becomes an algorithm like any other. Scenarios can name it, it has parameters with units and
 bounds, and it runs in sweeps and studies. `docs/guide/your-own.md` is the tutorial.
@@ -39,9 +39,10 @@ from sojourn.registry import catalogue, origins
 NANOSECONDS = 1_000_000_000
 _Class = TypeVar("_Class", bound=type)
 # Of all kinds of plug-in: where packages announce theirs.
-ENTRY_POINTS = ("sojourn.controls", "sojourn.disciplines", "sojourn.traffic")
-# What a method of traffic may take.
+ENTRY_POINTS = ("sojourn.controls", "sojourn.disciplines", "sojourn.traffic", "sojourn.shapers")
+# What a method of traffic, and `step` of a shaper's controller, may take.
 _TOLD = {
+    "step": ("now_ns", "replies", "sent_bytes"),
     "start": ("now_ns",),
     "on_timer": ("now_ns",),
     "on_arrived": ("now_ns", "connection", "delivered_bytes"),
@@ -202,6 +203,36 @@ def traffic(name: str, *, summary: str = "", sources: Sequence[str] = ()) -> Cal
     return add
 
 
+def shaper(
+    name: str,
+    *,
+    summary: str = "",
+    sources: Sequence[str] = (),
+    presets: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Callable[[_Class], _Class]:
+    """Make a class the controller `name` of a gateway's shapers.
+
+    It needs `step(now_ns, replies, sent_bytes)`, called at every `interval` of the scenario's `[shaper]`, which takes
+    any of these. It returns two rates in bit/s: of the bottleneck and of the return link, the gateway's shapers.
+    `replies` are the answers to pings since the step before, `sent_bytes` is what each shaper has sent since the start.
+    `__init__(gateway)` is told `base_bps` and `packet_bytes`, each for both directions. A method `probe` returns
+    numbers by name.
+
+    Raises InputError where the name is a built-in controller's, or `step` is missing or takes what there is not.
+    """
+
+    def add(cls: _Class) -> _Class:
+        step = _told(name, cls, "step")
+        if step is None:
+            raise _wrong(name, cls, "no method step", "a class with step")
+        behaviour = SimpleNamespace(step=step, probe=callable(getattr(cls, "probe", None)))
+        about = _about(name, cls, summary, sources, presets)
+        _add(_native.add_shaper, name, cls, behaviour, about, _maker(cls))
+        return cls
+
+    return add
+
+
 def load(target: str | Path) -> None:
     """Run a file or import a module whose decorators add plug-ins.
 
@@ -254,12 +285,13 @@ def unload(*names: str) -> None:
 
 
 def added() -> dict[str, list[str]]:
-    """Return the names of all plug-ins by family: queues, controls and traffic."""
+    """Return the names of all plug-ins by family: queues, controls, traffic and shapers."""
     known = catalogue()
     return {
         "queues": [entry["name"] for entry in known["queues"] if entry["origin"]],
         "controls": [entry["name"] for entry in known["controls"] if entry["origin"]],
         "traffic": [entry["name"] for entry in known["traffic"] if entry["origin"]],
+        "shapers": [entry["name"] for entry in known["shapers"] if entry["origin"]],
     }
 
 
@@ -502,7 +534,7 @@ def _traffic_maker(cls: type) -> Callable[[dict[str, Any], _native.Flow, list[_n
 
 
 def _told(name: str, cls: type, method: str) -> list[str] | None:
-    """Return what a method of traffic takes, by name; None where there is no such method."""
+    """Return what a method takes, by name; None where there is no such method."""
     written = getattr(cls, method, None)
     if not callable(written):
         return None

@@ -98,6 +98,7 @@ class Catalogue(TypedDict):
 
     queues: list[Entry]
     controls: list[Entry]
+    shapers: list[Entry]
     transports: list[Entry]
     framings: list[Entry]
     media: list[Entry]
@@ -125,7 +126,7 @@ class PlugIn:
     """An algorithm or traffic from outside, as it is loaded now."""
 
     kind: str
-    """"queue discipline", "congestion control" or "traffic"."""
+    """"queue discipline", "congestion control", "traffic" or "shaper's controller"."""
     name: str
     file: str
     """The file or module that added it."""
@@ -146,7 +147,12 @@ _HASH_SHOWN = 12
 
 
 # What a scenario calls the place of an algorithm, and what it then is.
-_PLACES = {"queue": "queue discipline", "control": "congestion control", "traffic": "traffic"}
+_PLACES = {
+    "queue": "queue discipline",
+    "control": "congestion control",
+    "traffic": "traffic",
+    "controller": "shaper's controller",
+}
 
 
 def plug_ins_in(tables: Any) -> list[PlugIn]:
@@ -155,7 +161,12 @@ def plug_ins_in(tables: Any) -> list[PlugIn]:
     Only what stands where an algorithm of its kind is named counts: not the name of a group or of a level.
     """
     known = catalogue()
-    families = (("queue", known["queues"]), ("control", known["controls"]), ("traffic", known["traffic"]))
+    families = (
+        ("queue", known["queues"]),
+        ("control", known["controls"]),
+        ("traffic", known["traffic"]),
+        ("controller", known["shapers"]),
+    )
     outside = {
         (place, entry["name"]): PlugIn(_PLACES[place], entry["name"], origin["from"], origin["content"])
         for place, listed in families
@@ -197,6 +208,7 @@ _SEVERAL = {
     "queue discipline": "queue disciplines",
     "congestion control": "congestion controls",
     "traffic": "kinds of traffic",
+    "shaper's controller": "shapers' controllers",
 }
 
 
@@ -219,9 +231,9 @@ def sentence_of(used: Sequence[PlugIn | str]) -> str:
 
 
 def origins() -> dict[str, dict[str, str]]:
-    """Return where the plug-ins among queues, controls and traffic come from, by name."""
+    """Return where the plug-ins among queues, controls, traffic and shapers come from, by name."""
     known = catalogue()
-    listed = (*known["queues"], *known["controls"], *known["traffic"])
+    listed = (*known["queues"], *known["controls"], *known["traffic"], *known["shapers"])
     return {entry["name"]: entry["origin"] for entry in listed if entry["origin"]}
 
 
@@ -231,6 +243,7 @@ def entries() -> list[tuple[str, Entry]]:
     kinds = (
         ("queue", known["queues"]),
         ("control", known["controls"]),
+        ("shaper", known["shapers"]),
         ("transport", known["transports"]),
         ("framing", known["framings"]),
         ("medium", known["media"]),

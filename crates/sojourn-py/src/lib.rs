@@ -71,9 +71,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plugins::Packet>()?;
     module.add_class::<plugins::Random>()?;
     module.add_class::<plugins::Flow>()?;
+    module.add_class::<plugins::Reply>()?;
     module.add_function(wrap_pyfunction!(plugins::add_control, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::add_discipline, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::add_traffic, module)?)?;
+    module.add_function(wrap_pyfunction!(plugins::add_shaper, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::remove_plugin, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(metrics, module)?)?;

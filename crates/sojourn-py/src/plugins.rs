@@ -1,14 +1,16 @@
-//! Controls, disciplines and traffic written in Python. What they look like from there: `python/sojourn/plugins.py`.
+//! Controls, disciplines, traffic and controllers of shapers written in Python. What they look like from there: `python/sojourn/plugins.py`.
 
 mod control;
 mod descriptor;
 mod queue;
 mod random;
+mod shaper;
 mod traffic;
 
 pub use control::{Ack, Congestion, Recovered, Started, add_control};
 pub use queue::{Packet, add_discipline};
 pub use random::Random;
+pub use shaper::{Reply, add_shaper};
 pub use traffic::{Flow, add_traffic};
 
 use pyo3::exceptions::PyTimeoutError;
@@ -33,14 +35,16 @@ pub fn remove_plugin(name: &str) {
     sojourn_congestion::custom::remove(name);
     sojourn_queue::custom::remove(name);
     sojourn_traffic::custom::remove(name);
+    sojourn_shaper::custom::remove(name);
 }
 
-/// Whether any queue, control or traffic of a scenario is a plug-in.
+/// Whether any queue, control, traffic or controller of shapers of a scenario is a plug-in.
 pub fn are_used(scenario: &Scenario) -> bool {
     let links =
         [&scenario.bottleneck].into_iter().chain(&scenario.reverse).chain(scenario.hops.iter().map(|hop| &hop.link));
     let controls = scenario.groups.iter().filter_map(|group| group.control.as_ref());
-    links.map(|link| &link.queue).chain(controls).any(is_plugin)
+    let shaper = scenario.shaper.iter().map(|shaper| &shaper.controller);
+    links.map(|link| &link.queue).chain(controls).chain(shaper).any(is_plugin)
         || scenario.groups.iter().any(|group| matches!(group.traffic, Traffic::Custom(_)))
 }
 

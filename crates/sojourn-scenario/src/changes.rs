@@ -141,6 +141,7 @@ impl Present {
         let (keys, fields) = merged(checker, part.of, link, node.as_table()?, path);
         self.fields.set(name, Item::Table(fields.clone()), origin);
         rules::changed(&fields, path, &self.fields, checker.reporter);
+        rules::shaper_changed(path, &keys, origin, &self.fields, checker.reporter);
         let which = if name == "reverse" { Which::Reverse } else { Which::Bottleneck };
         Some(ResolvedLink { which, keys, fields })
     }

@@ -117,8 +117,23 @@ pub(crate) static PROTECTIONS: Family = Family {
     nested: None,
 };
 
+/// Controllers of a gateway's shapers.
+pub(crate) static SHAPERS: Family = Family {
+    noun: "shaper's controller",
+    plural: "shapers",
+    title: "Controllers of a gateway's shapers",
+    built_in: sojourn_shaper::DESCRIPTORS,
+    added: Some(sojourn_shaper::custom::descriptors),
+    choice: true,
+    default: None,
+    preset_of: None,
+    foreign_beside: None,
+    nested: None,
+};
+
 /// All families, in the order of listings and of the documentation.
-pub(crate) static FAMILIES: [&Family; 7] = [&QUEUES, &CONTROLS, &TRANSPORTS, &FRAMINGS, &MEDIA, &NOISES, &PROTECTIONS];
+pub(crate) static FAMILIES: [&Family; 8] =
+    [&QUEUES, &CONTROLS, &SHAPERS, &TRANSPORTS, &FRAMINGS, &MEDIA, &NOISES, &PROTECTIONS];
 
 /// What a queue discipline that holds others has besides its parameters.
 static HELD: Nested = Nested {

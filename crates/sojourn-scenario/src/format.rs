@@ -10,12 +10,13 @@ mod station;
 #[cfg(test)]
 mod tests;
 
-use crate::declare::{Elsewhere, elsewhere, integer, span, table, texts};
+use crate::declare::{Elsewhere, elsewhere, inner, integer, span, table, texts};
 use crate::families::{CLASS, QUEUES};
 use crate::form::{Form, LONGEST, MOMENT, Section};
 use crate::group::GROUP;
 use crate::link::{BOTTLENECK, HOP, REVERSE};
 use crate::phase::PHASE;
+use crate::shaper::{SHAPER, Shaper};
 use access::ACCESS;
 pub(crate) use access::FILLED;
 use change::CHANGE;
@@ -83,6 +84,9 @@ table! {
             "there are none; required with a medium that stations share",
             "[{ name = \"near\", rate = \"54 Mbit/s\" }]",
         ),
+        /// what follows a line whose rate varies with the rates of a gateway's shapers
+        shaper: Option<Shaper> = inner(&SHAPER)
+            .unless("links send at the rates of the file", "{ controller = \"autorate\", pings = \"reflectors\" }"),
         /// groups of like flows; at least one
         group: Elsewhere = elsewhere(Form::Tables(&GROUP))
             .required("[{ name = \"tcp\", control = \"newreno\", flows = 5, rtt = \"50 ms\" }]"),

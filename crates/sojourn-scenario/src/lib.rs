@@ -44,6 +44,7 @@ mod repeated;
 mod routes;
 mod rules;
 mod schema;
+mod shaper;
 mod source;
 mod stations;
 mod trace;
@@ -71,6 +72,7 @@ pub use ready::{Ready, ready};
 pub use recording::Trace;
 pub use reference::reference_pages;
 pub use schema::schema;
+pub use shaper::Shaper;
 pub use trace::{Base, TraceError};
 pub use traffic::{
     AdaptivePadding, AfterOff, Bulk, Cbr, Codec, Echo, Messages, OnOff, Padding, Ping, Program, Reach, Sizes,

@@ -71,9 +71,11 @@ struct Writer<'a> {
     shared: Option<Shared>,
 }
 
-/// Whether a random scenario does not have the key: it is a chain, and whatever sends is the simulation's own.
+/// Whether a random scenario does not have the key: it is a chain, whatever sends is the simulation's own, and no two of its links
+/// are surely shapers for a controller.
 fn left_out(section: &Section, key: &Key) -> bool {
     let words: &[&str] = match section.name {
+        "" => &["shaper"],
         "group" => &["from", "to", "path", "back", "stack"],
         "bottleneck" | "reverse" | "hop" => &["from", "to", "count", "lines"],
         _ => &[],

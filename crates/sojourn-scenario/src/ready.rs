@@ -77,6 +77,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "voip-under-load",
     "backups-beside-calls",
     "gateway-and-modem",
+    "leo-gateway",
+    "lte-gateway",
     "home-network",
     "home-wifi",
     "parking-lot",

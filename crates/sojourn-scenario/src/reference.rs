@@ -1,6 +1,6 @@
 //! The reference of the scenario file, for the user guide: a page of its sections, and others of what can be named there.
 
-use crate::families::{CONTROLS, FRAMINGS, MEDIA, NOISES, PROTECTIONS, QUEUES, TRANSPORTS};
+use crate::families::{CONTROLS, FRAMINGS, MEDIA, NOISES, PROTECTIONS, QUEUES, SHAPERS, TRANSPORTS};
 use crate::form::{Family, Form, Key, Presence, Section, Select};
 use crate::format::SCENARIO;
 use crate::quantity::{COUNT, Dimension, PACE, RATE, SIZE, TIME, unit_names};
@@ -21,7 +21,7 @@ struct Page {
     families: &'static [&'static Family],
 }
 
-const PAGES: [Page; 4] = [
+const PAGES: [Page; 5] = [
     Page { place: "reference/queues.md", title: "Queue disciplines: parameters and presets", families: &[&QUEUES] },
     Page {
         place: "reference/controls.md",
@@ -29,6 +29,11 @@ const PAGES: [Page; 4] = [
         families: &[&CONTROLS],
     },
     Page { place: "reference/transport.md", title: "Transport: parameters and presets", families: &[&TRANSPORTS] },
+    Page {
+        place: "reference/shapers.md",
+        title: "Controllers of a gateway's shapers: parameters",
+        families: &[&SHAPERS],
+    },
     Page {
         place: "reference/access.md",
         title: "Access lines and media: parameters",

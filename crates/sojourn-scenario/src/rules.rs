@@ -9,6 +9,7 @@ mod memory;
 mod network;
 mod phases;
 mod report;
+mod shaper;
 mod size;
 mod traffic;
 mod ways;
@@ -16,6 +17,7 @@ mod ways;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
 use crate::format::MAX_FLOWS_IN_ALL;
+use crate::node::Origin;
 
 /// Checks everything that concerns more than one key.
 pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
@@ -28,6 +30,7 @@ pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     network::check(scenario, reporter);
     memory::check(scenario, reporter);
     phases::check(scenario, reporter);
+    shaper::check(scenario, reporter);
     size::check(scenario, reporter);
 }
 
@@ -36,6 +39,17 @@ pub(crate) fn changed(link: &Fields, path: &str, scenario: &Fields, reporter: &m
     links::changed(link, path, scenario, reporter);
     memory::changed(link, path, scenario, reporter);
     size::check(scenario, reporter);
+}
+
+/// Checks what the change of a shaper names: see `shaper::changed`.
+pub(crate) fn shaper_changed(
+    path: &str,
+    keys: &[&'static str],
+    at: Origin,
+    scenario: &Fields,
+    reporter: &mut Reporter<'_>,
+) {
+    shaper::changed(path, keys, at, scenario, reporter);
 }
 
 /// Checks the group at `path` that a change has made of number `index` of the groups `before`.

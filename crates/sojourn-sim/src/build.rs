@@ -9,6 +9,7 @@ use crate::air::Air;
 use crate::dialer::Dialer;
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
+use crate::gateway::Gateway;
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
 use crate::link::{Link, Shared, Special};
@@ -120,6 +121,8 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     assert!(owners < Agenda::MAX_OWNERS as usize, "so many connections need more memory than there is");
     let transfers = wanted.transfers.then(Vec::new);
     let ends = Ends::new(wanted, flows.len());
+    let first_flow = |group| flows.iter().position(|flow: &Flow| flow.group as usize == group).unwrap_or(0);
+    let gateway = Gateway::new(scenario, seed, first_flow).map(Box::new);
     World {
         now: Time::ZERO,
         events: 0,
@@ -134,6 +137,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         groups,
         devices,
         air,
+        gateway,
         recorder,
         phases: Phases::new(scenario),
         measuring: false,

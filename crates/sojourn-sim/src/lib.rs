@@ -19,6 +19,7 @@ mod dialer;
 mod duplex;
 mod ends;
 mod flow;
+mod gateway;
 mod grants;
 mod line;
 mod link;

@@ -1,6 +1,7 @@
 //! Time series: what happened in each bin of the run.
 
 use crate::flow::{Counts, Endpoints, Flow, by_flow};
+use crate::gateway::Gateway;
 use crate::link::Link;
 use crate::meter::Totals;
 use sojourn_congestion::Control;
@@ -132,7 +133,7 @@ impl Recorder {
     }
 
     /// Ends the present bin at `now`; the instruments of all links have been read.
-    pub fn end_bin(&mut self, links: &[Link], flows: &[Flow], now: Time) {
+    pub fn end_bin(&mut self, links: &[Link], flows: &[Flow], gateway: Option<&Gateway>, now: Time) {
         let length = now.since(self.bin_start);
         if length.is_zero() {
             return;
@@ -148,19 +149,23 @@ impl Recorder {
             self.series.flows.add(connections, before, self.bin_start);
         }
         if self.probes {
-            self.probe(links, flows);
+            self.probe(links, flows, gateway);
         }
         self.bin_start = now;
     }
 
-    fn probe(&mut self, links: &[Link], flows: &[Flow]) {
+    fn probe(&mut self, links: &[Link], flows: &[Flow], gateway: Option<&Gateway>) {
         let start = self.bin_start;
         for (index, link) in links.iter().enumerate() {
             let QueueProbes { link: column, probes } = &mut self.series.queue_probes;
-            link.probe(&mut |name, value| {
+            let mut add = |name: &str, value| {
                 column.push(index as u32);
                 probes.add(start, name, value);
-            });
+            };
+            link.probe(&mut add);
+            if let Some(gateway) = gateway {
+                gateway.probe(index, &mut add);
+            }
         }
         // The controls of flows with several connections come and go with them.
         for flow in by_flow(flows).filter_map(|connections| match connections {

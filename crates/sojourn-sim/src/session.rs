@@ -177,7 +177,7 @@ impl<S: Borrow<Scenario>> Session<S> {
     pub fn next_event(&mut self) -> Time {
         let bin_end = self.world.recorder.as_ref().map_or(Time::NEVER, Recorder::bin_end);
         let change_at = time_of(self.scenario.borrow(), self.changed);
-        self.world.agenda.next().0.min(bin_end).min(change_at).min(self.phase_at())
+        self.world.agenda.next().0.min(bin_end).min(change_at).min(self.phase_at()).min(self.world.gateway_at())
     }
 
     /// The rows of packets, where they were wanted.
@@ -192,9 +192,10 @@ impl<S: Borrow<Scenario>> Session<S> {
         while self.world.now < until {
             let bin_end = self.world.recorder.as_ref().map_or(Time::NEVER, Recorder::bin_end);
             let change_at = time_of(self.scenario.borrow(), self.changed);
-            let phase_at = self.phase_at();
+            let (phase_at, gateway_at) = (self.phase_at(), self.world.gateway_at());
             let before = self.world.now;
-            let reached = self.world.run(until.min(bin_end).min(change_at).min(phase_at), EVENTS_PER_LOOK);
+            let reached =
+                self.world.run(until.min(bin_end).min(change_at).min(phase_at).min(gateway_at), EVENTS_PER_LOOK);
             monitor.note(self.world.now.since(before));
             if monitor.is_stopped() {
                 return Err(Stopped::Asked);
@@ -215,6 +216,9 @@ impl<S: Borrow<Scenario>> Session<S> {
                 apply(self.scenario.borrow(), self.seed, self.changed, &mut self.world);
                 self.changed += 1;
             }
+            if reached && self.world.now == gateway_at {
+                self.world.step_gateway();
+            }
         }
         Ok(())
     }
@@ -229,7 +233,7 @@ impl<S: Borrow<Scenario>> Session<S> {
         let world = &mut self.world;
         world.read_instruments();
         if let Some(recorder) = &mut world.recorder {
-            recorder.end_bin(&world.links, &world.flows, world.now);
+            recorder.end_bin(&world.links, &world.flows, world.gateway.as_deref(), world.now);
         }
     }
 }

@@ -53,14 +53,14 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
 /// What was measured in each phase.
 fn phases(scenario: &Scenario, world: &World) -> BTreeMap<String, PhaseRecord> {
     let all = scenario.phases.iter().zip(world.phases.measured());
-    all.map(|(phase, measured)| (phase.name.clone(), phase_record(scenario, phase, measured))).collect()
+    all.map(|(phase, measured)| (phase.name.clone(), phase_record(scenario, world, phase, measured))).collect()
 }
 
-fn phase_record(scenario: &Scenario, phase: &Phase, measured: &Instruments) -> PhaseRecord {
+fn phase_record(scenario: &Scenario, world: &World, phase: &Phase, measured: &Instruments) -> PhaseRecord {
     let windows: Vec<_> = phase.windows(scenario.duration).collect();
     let time = windows.iter().fold(Span::ZERO, |sum, &(from, to)| sum + (to - from));
     let capacity_bytes = |index| {
-        windows.iter().map(|&(from, to)| capacity_bytes(scenario, index, Time::ZERO + from, Time::ZERO + to)).sum()
+        windows.iter().map(|&(from, to)| capacity(scenario, world, index, Time::ZERO + from, Time::ZERO + to)).sum()
     };
     let record = |index: usize, reading: &Reading| {
         let utilization = match (scenario.air(), index) {
@@ -107,7 +107,7 @@ fn phase_record(scenario: &Scenario, phase: &Phase, measured: &Instruments) -> P
 
 fn link_record(index: usize, scenario: &Scenario, world: &World) -> LinkRecord {
     let link = &world.links[index];
-    let capacity_bytes = capacity_bytes(scenario, index, Time::ZERO + scenario.warmup, world.now);
+    let capacity_bytes = capacity(scenario, world, index, Time::ZERO + scenario.warmup, world.now);
     let record = link.record(capacity_bytes, world.now);
     let (Some(air), Some(shared)) = (&world.air, &link.shared) else { return record };
     let measured = scenario.duration - scenario.warmup;
@@ -145,6 +145,12 @@ fn stations(
         (name, station)
     };
     links.enumerate().map(record).collect()
+}
+
+/// Bytes that the link `index` could send from `from` to `to` in this run, where a controller may have set its rate.
+fn capacity(scenario: &Scenario, world: &World, index: usize, from: Time, to: Time) -> f64 {
+    let set = world.gateway.as_ref().and_then(|gateway| gateway.capacity_bytes(index, from, to));
+    set.unwrap_or_else(|| capacity_bytes(scenario, index, from, to))
 }
 
 /// Bytes that the link `index` of a scenario, in the order of [`named_links`], can send from `from` to `to` at the rates that

@@ -6,6 +6,7 @@ mod air;
 mod applications;
 pub mod duplex;
 mod ends;
+mod gateway;
 mod host;
 mod instruments;
 
@@ -16,6 +17,7 @@ use crate::agenda::Agenda;
 use crate::air::Air;
 use crate::ends::Ends;
 use crate::flow::Flow;
+use crate::gateway::Gateway;
 use crate::line::{LineEnd, Lines};
 use crate::link::Link;
 use crate::phases::Phases;
@@ -51,6 +53,8 @@ pub struct World {
     pub devices: Vec<crate::device::Device>,
     /// The medium that the bottleneck shares with stations, where it does.
     pub air: Option<Box<Air>>,
+    /// What follows the line with the rates of its shapers, where anything does.
+    pub gateway: Option<Box<Gateway>>,
     /// Fills the time series, where they are wanted.
     pub recorder: Option<Recorder>,
     /// What is seen at both ends of flows, where that is wanted.

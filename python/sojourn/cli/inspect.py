@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LISTED = [
-    *("worlds", "queues", "controls", "traffic", "media", "noises", "protections", "access", "lines"),
+    *("worlds", "queues", "controls", "shapers", "traffic", "media", "noises", "protections", "access", "lines"),
     *("presets", "metrics", "scenarios", "stacks"),
 ]
 

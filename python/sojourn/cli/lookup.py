@@ -16,7 +16,7 @@ ALIASES = {"reno": "newreno", "tail_drop": "droptail", "fifo": "droptail", "pfif
 LINE_HELP = (
     "Put an access line (`list lines`) in place of the links: its way up is the bottleneck; NAME:down, its way down."
 )
-_OVERVIEW = ("queues", "controls", "transports", "media", "access")
+_OVERVIEW = ("queues", "controls", "shapers", "transports", "media", "access")
 
 
 def traffic() -> Sequence[Mapping[str, Any]]:

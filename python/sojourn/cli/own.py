@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from sojourn.trial import Report, Terms
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
-KEYS = {"control": "group.tcp.control", "queue": "bottleneck.queue", "traffic": "group.tcp.traffic"}
+KEYS = {
+    "control": "group.tcp.control",
+    "queue": "bottleneck.queue",
+    "traffic": "group.tcp.traffic",
+    "shaper": "shaper.controller",
+}
+FAMILIES = {"control": "controls", "queue": "queues", "traffic": "traffic", "shaper": "shapers"}
+READY = {"shaper": "leo-gateway"}
+"""The ready scenario in which a test of a kind runs; of others it is `motivating-red`."""
 IN_RUST = ("control", "queue")
 BROKEN = 1
 CRATES = tuple(f"sojourn-{part}" for part in ("core", "congestion", "queue", "scenario", "sim"))
@@ -33,6 +41,7 @@ NOTHING = f"nothing to try; allowed: {SUBJECTS}"
     sojourn new control mine
     sojourn new queue mine-too
     sojourn new traffic my-users
+    sojourn new shaper my-gateway
     sojourn new control mine --rust
     """,
 )
@@ -43,14 +52,13 @@ NOTHING = f"nothing to try; allowed: {SUBJECTS}"
     "--crates", metavar="DIR|URL", help="With --rust: Sojourn's folder `crates`, or its Git address.  [default: found]"
 )
 def new(kind: str, name: str, *, rust: bool, crates: str | None) -> None:
-    """Make NAME.py, a commented control, queue discipline or kind of traffic that runs at once, and a test beside it.
+    """Make NAME.py, a commented control, queue discipline, traffic or shaper that runs at once, and a test beside it.
 
     With --rust it is a crate that runs scenarios by itself: as fast as a built-in algorithm, and without Python.
     """
     if not name.replace("-", "_").isidentifier():
         raise input_error(f"{name!r} is no name", key="NAME", found=name, allowed="letters, digits, - and _")
-    family = {"control": "controls", "queue": "queues", "traffic": "traffic"}[kind]
-    if name in [entry["name"] for entry in catalogue()[family] if entry["origin"] is None]:  # type: ignore[literal-required]
+    if name in [entry["name"] for entry in catalogue()[FAMILIES[kind]] if entry["origin"] is None]:  # type: ignore[literal-required]
         raise input_error(
             f"{name} is built in; choose another name", key="NAME", found=name, allowed=f"a name that no {kind} has yet"
         )
@@ -65,7 +73,7 @@ def new(kind: str, name: str, *, rust: bool, crates: str | None) -> None:
     for path in (file, test):
         if path.exists():
             raise input_error("it exists", file=str(path), allowed="another name, or another folder")
-    words = {"NAME": name, "FILE": file.name, "KEY": KEYS[kind]}
+    words = {"NAME": name, "FILE": file.name, "KEY": KEYS[kind], "READY": READY.get(kind, "motivating-red")}
     file.write_text(_filled(f"{kind}.template", words), encoding="utf-8")
     test.write_text(_filled("test_plugin.template", words), encoding="utf-8")
     click.echo(f"{file} and {test}. Next: sojourn try {file}")
@@ -204,11 +212,11 @@ def try_(  # noqa: PLR0913 (one for each option)
 ) -> None:
     """Check the laws that an algorithm has to keep, and compare it with others: one page, in seconds.
 
-    FILE is a Python file with controls, disciplines or traffic; NAME is any that `sojourn list` knows. A control is
-    shown over time, and beside NewReno, CUBIC and BBR under six disciplines. A discipline goes through the situations
-    of RFC 7928 in short. The best known of the kind goes through the same. A stack's connections go beside the same
-    controls, with laws of their own. With --suite a control or a stack goes through the cases of a suite: what a draft
-    or an RFC says that it must show.
+    FILE is a Python file with controls, disciplines, traffic or shapers; NAME is any that `sojourn list` knows. A
+    control is shown over time, and beside NewReno, CUBIC and BBR under six disciplines. A discipline goes through the
+    situations of RFC 7928 in short. The best known of the kind goes through the same. A stack's connections go beside
+    the same controls, with laws of their own. With --suite a control or a stack goes through the cases of a suite: what
+    a draft or an RFC says that it must show.
 
     A control that declares low priority gets a verdict for each of the six disciplines: kept, or lost. The exit code
     is 1 where a law is broken, or where low priority is lost under any discipline that was judged.
@@ -323,7 +331,7 @@ def _names(what: str) -> list[str]:
     plugins.load(what)
     names = [name for names in plugins.added().values() for name in names if name not in before]
     if not names:
-        message = "it adds no control, no discipline and no traffic"
+        message = "it adds no control, no discipline, no traffic and no shaper"
         decorators = (f'@sojourn.{kind}("name")' for kind in KEYS)
         raise input_error(message, file=what, allowed=f"a class under {' or '.join(decorators)}")
     return names

@@ -52,7 +52,7 @@ def shaper(  # noqa: PLR0913 (one for each option)
     The scenario has an access line and a call; without one it is gateway-and-modem, a call beside uploads, backups and
     downloads. The shaper is `access.gateway`, before the modem on the way up and behind the ISP on the way down.
     """
-    from sojourn.shaper import PARTS, shaper_rates
+    from sojourn.shaping import PARTS, shaper_rates
 
     scenario = Scenario.load(source, [*on_line(line), *overrides], root=root)
     with progress(scenario.name) as update:

@@ -153,6 +153,10 @@ def queues(scenario: Scenario, among: Collection[str] = LINKS) -> Queues:
     up, down = LINKS if way_up(tables) == "forward" else reversed(LINKS)
     remarks += [f"{one.link}.queue: {remark}" for one in found for remark in one.queue.remarks]
     remarks += [remark for one in found for remark in (*_other_framing(tables[one.link], one.link), *_beside(one))]
+    if "shaper" in tables:
+        remarks.append(
+            "shaper: these are the base rates; the router needs a program that sets them, such as cake-autorate"
+        )
     return Queues(by_link.get(up), by_link.get(down), tuple(dict.fromkeys(remarks)))
 
 

@@ -4,8 +4,8 @@
 
 `laws` checks what has to hold, `low_priority` judges a control that declares low priority, `compare` measures an
 algorithm beside others, and `window` runs a control to look at. All take the name of a queue discipline or a congestion
-control, built in or a plug-in; `laws` also that of traffic of one's own. `of_stack` tries a transport
-stack, `of_suite` goes through the cases of a suite.
+control, built in or a plug-in; `laws` also that of a shaper's controller or of traffic of one's own. `of_stack` tries
+a transport stack, `of_suite` goes through the cases of a suite.
 """
 
 from sojourn.trial.comparison import Row, compare

@@ -1,4 +1,4 @@
-"""The laws of queue disciplines, congestion controls and traffic, as experiments."""
+"""The laws of queue disciplines, congestion controls, traffic and shapers' controllers, as experiments."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sojourn.data.statistics import statistic
 from sojourn.reading import unknown_name
 from sojourn.registry import catalogue
 
-QUEUE, CONTROL, TRAFFIC = "queue", "control", "traffic"
+QUEUE, CONTROL, TRAFFIC, SHAPER = "queue", "control", "traffic", "shaper"
 SEEDS = 3
 RATE_MBPS = 10.0
 FULL_PACKET_BYTES = 1500
@@ -21,6 +21,10 @@ MIN_ALONE = 0.8
 MIN_JAIN = 0.8
 # A discipline must not leave the link idle while packets wait; four CUBIC flows keep a sound one this busy.
 MIN_BUSY = 0.9
+# A controller whose base rate is 80 % of a line that stays should get most of that for a pair of uploads.
+MIN_FOLLOWED = 0.6
+# Where the line falls to less than the base rate, a shaper that does not follow it lets a buffer of 500 ms fill.
+MAX_MODEM_MS = 50.0
 
 
 @dataclass(frozen=True)
@@ -34,18 +38,20 @@ class Law:
 
 
 def kind_of(name: str) -> str:
-    """Return "queue", "control" or "traffic"; raises InputError for what is none of these."""
+    """Return "queue", "control", "traffic" or "shaper"; raises InputError for what is none of these."""
     known = catalogue()
     families = {
         QUEUE: [entry["name"] for entry in known["queues"]],
         CONTROL: [entry["name"] for entry in known["controls"]],
         TRAFFIC: [entry["name"] for entry in known["traffic"] if entry["origin"]],
+        SHAPER: [entry["name"] for entry in known["shapers"]],
     }
     for kind, names in families.items():
         if name in names:
             return kind
     every = [one for names in families.values() for one in names]
-    raise unknown_name("no queue discipline, congestion control or traffic of your own is called", name, every)
+    what = "no queue discipline, congestion control, traffic of your own or shaper's controller is called"
+    raise unknown_name(what, name, every)
 
 
 def is_low_priority(name: str) -> bool:
@@ -59,8 +65,8 @@ def laws(name: str) -> list[Law]:
     The engine itself checks in every run that no packet is lost from the count and that windows are numbers: a plug-in
     that breaks this shows as a law that does not hold, with its message.
     """
-    of_kind = {QUEUE: _QUEUE_LAWS, CONTROL: _CONTROL_LAWS, TRAFFIC: _TRAFFIC_LAWS}[kind_of(name)]
-    return [_checked(text, check, name) for text, check in of_kind]
+    of_kind = {QUEUE: _QUEUE_LAWS, CONTROL: _CONTROL_LAWS, TRAFFIC: _TRAFFIC_LAWS, SHAPER: _SHAPER_LAWS}
+    return [_checked(text, check, name) for text, check in of_kind[kind_of(name)]]
 
 
 def _checked(text: str, check: "Check", name: str) -> Law:
@@ -235,6 +241,69 @@ def _survives_traffic(name: str) -> tuple[bool, str]:
     return True, f"ran through {', '.join(hard)}"
 
 
+def behind_gateway(controller: Any, modem: Mapping[str, Any] | None = None, **changes: Any) -> Scenario:
+    """Return two uploads behind a gateway of 16 Mbit/s, whose modem sends at 20 Mbit/s and holds 500 ms."""
+    line = {"rate": "20 Mbit/s", "queue": {"kind": "droptail", "limit": "500 ms"}, **(modem or {})}
+    shaper = {"rate": "16 Mbit/s", "queue": {"kind": "cake", "bandwidth": "16 Mbit/s"}}
+    pings = {
+        "traffic": {"kind": "ping", "every": "300 ms"},
+        "flows": 6,
+        "start": [f"{50 * one} ms" for one in range(6)],
+    }
+    return lab(
+        "droptail",
+        {"reflectors": pings, "up": {"control": "cubic", "flows": 2}},
+        **{
+            "bottleneck": shaper,
+            "reverse": shaper,
+            "hop": [
+                {"name": "modem", "at": "after", **line},
+                {"name": "isp", "at": "before", "direction": "reverse", **line},
+            ],
+            "shaper": {"controller": controller, "pings": "reflectors"},
+            **changes,
+        },
+    )
+
+
+def _deterministic_shaper(name: str) -> tuple[bool, str]:
+    return _same(behind_gateway(name))
+
+
+def _follows_up(name: str) -> tuple[bool, str]:
+    mbps = mean(run["groups"]["up"]["goodput_mbps"] for run in _records(behind_gateway(name)))
+    used = None if mbps is None else mbps / 16
+    bound = f"at least {percent(MIN_FOLLOWED)}"
+    return used is not None and used >= MIN_FOLLOWED, f"goodput {percent(used)} of the base rate, {bound}"
+
+
+def _follows_down(name: str) -> tuple[bool, str]:
+    """Check that the modem's buffer is empty again, 10 s after the line has become slower than the base rate."""
+    change = [{"at": "20 s", "hop": [{"name": "modem", "rate": "8 Mbit/s"}]}]
+    phase = [{"name": "slow", "from": "30 s", "to": "60 s"}]
+    runs = _records(behind_gateway(name, duration="60 s", change=change, phase=phase))
+    waited = mean(run["phases"]["slow"]["hops"]["modem"]["queue_ms"]["mean"] for run in runs)
+    found = f"{number(waited)} ms in the modem on average, at most {MAX_MODEM_MS:g}"
+    return waited is not None and waited <= MAX_MODEM_MS, found
+
+
+def _survives_line(name: str) -> tuple[bool, str]:
+    silent = [
+        {"at": "10 s", "hop": [{"name": "modem", "loss": 1.0}]},
+        {"at": "15 s", "hop": [{"name": "modem", "loss": 0.0}]},
+    ]
+    hard: dict[str, Scenario] = {
+        "a line that is down for 5 s": behind_gateway(name, change=silent),
+        "30 % loss": behind_gateway(name, {"loss": 0.3}),
+        "jitter of 100 ms": behind_gateway(name, {"jitter": "100 ms"}),
+        "10 kbit/s": behind_gateway(name, {"rate": "10 kbit/s", "queue": droptail(50)}),
+        "steps 2 s apart": behind_gateway(name, shaper={"controller": name, "pings": "reflectors", "interval": "2 s"}),
+    }
+    for one in hard.values():
+        _records(one, 1)
+    return True, f"ran through {', '.join(hard)}"
+
+
 def percent(value: float | None) -> str:
     """Return a part of one as text."""
     return "unknown" if value is None else f"{100 * value:.1f} %"
@@ -264,4 +333,10 @@ _TRAFFIC_LAWS: tuple[tuple[str, Check], ...] = (
     ("It sends something within a minute", _sends),
     ("The time of the start changes nothing", _later_traffic),
     ("It survives loss, a slow link, a stop and a late start", _survives_traffic),
+)
+_SHAPER_LAWS: tuple[tuple[str, Check], ...] = (
+    ("The same seed gives the same run", _deterministic_shaper),
+    ("Uploads use a line that stays as it is", _follows_up),
+    ("It follows a line that becomes slower", _follows_down),
+    ("It survives silence, loss, jitter, a slow line and rare steps", _survives_line),
 )

@@ -53,7 +53,13 @@ def _priorities(report: Report) -> Table:
     return Table(("queue", "low priority", "share of two flows beside two of NewReno"), rows, "Low priority")
 
 
-_NOUNS = {"queue": "queue discipline", "control": "congestion control", "traffic": "traffic", "stack": "stack"}
+_NOUNS = {
+    "queue": "queue discipline",
+    "control": "congestion control",
+    "traffic": "traffic",
+    "shaper": "shaper's controller",
+    "stack": "stack",
+}
 
 
 def _tiles(report: Report) -> list[Tile]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.reading import input_error
 from sojourn.trial import stack as stacks
 from sojourn.trial.comparison import BEST_KNOWN, Row, compare
-from sojourn.trial.laws import CONTROL, TRAFFIC, Law, kind_of, laws
+from sojourn.trial.laws import CONTROL, SHAPER, TRAFFIC, Law, kind_of, laws
 from sojourn.trial.priority import TERMS, Priority, Terms, declares, judged, under
 from sojourn.trial.stack import STACK, Stack
 from sojourn.trial.suite import Suite
@@ -24,7 +24,7 @@ class Report:
 
     name: str
     kind: str
-    """"queue", "control", "traffic" or "stack"."""
+    """"queue", "control", "traffic", "shaper" or "stack"."""
     laws: list[Law]
     rows: list[Row]
     """The comparison; empty where the algorithm fails by itself."""
@@ -59,7 +59,7 @@ class Report:
             return f"{laws - len(self.broken)} of {laws} cases pass. {self.suite}."
         if self.broken:
             return f"{len(self.broken)} of {laws} laws broken; mend these first.{self._not_judged}"
-        if self.kind == TRAFFIC:
+        if self.kind in {TRAFFIC, SHAPER}:
             return f"all {laws} laws hold."
         shares = self.shares
         if not shares:
@@ -96,7 +96,7 @@ def report(name: str, terms: Terms = TERMS) -> Report:
     kept = laws(name)
     failed = any(law.found.startswith("plug-in ") for law in kept)
     seen = None if failed or kind_of(name) != CONTROL else window(name)
-    compared = [] if failed or kind_of(name) == TRAFFIC else list(compare(name))
+    compared = [] if failed or kind_of(name) in {TRAFFIC, SHAPER} else list(compare(name))
     own = [row for row in compared if row.subject == name]
     priorities = judged(own, terms) if declares(name) else []
     return Report(name, kind_of(name), kept, compared, seen, priorities)

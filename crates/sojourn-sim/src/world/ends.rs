@@ -93,7 +93,7 @@ impl World {
                 self.flows[index].counts.others += 1;
                 self.echo(index, packet);
             }
-            SegmentKind::Echo => self.on_echo(index, packet.body.stamp),
+            SegmentKind::Echo => self.on_echo(index, packet),
         }
     }
 
@@ -160,13 +160,14 @@ impl World {
     /// The receiver sends back what has come.
     fn echo(&mut self, index: usize, probe: &Packet) {
         let payload_bytes = probe.bytes - self.flows[index].header_bytes;
-        let echo = Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp);
+        let mut echo = Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp);
+        echo.delay_nanos = self.now.since(probe.body.stamp).as_nanos() as i64;
         self.send_back(index, &echo, payload_bytes);
     }
 
-    /// The answer to a probe or a ping that was sent at `sent`.
-    fn on_echo(&mut self, index: usize, sent: Time) {
-        let rtt = self.now.since(sent);
+    /// The answer to a probe or a ping.
+    fn on_echo(&mut self, index: usize, echo: &Packet) {
+        let rtt = self.now.since(echo.body.stamp);
         let flow = &mut self.flows[index];
         flow.counts.on_rtt(rtt);
         if self.measuring {
@@ -174,6 +175,10 @@ impl World {
         }
         if let Endpoints::Padding(padding) = &mut flow.endpoints {
             padding.on_echo(rtt);
+        }
+        if let Some(gateway) = &mut self.gateway {
+            let there = Span::from_nanos(echo.body.delay_nanos as u64);
+            gateway.on_reply(self.flows[index].group, index, there, rtt - there, self.now);
         }
     }
 

@@ -27,6 +27,7 @@ mod remarks;
 mod retune;
 mod rledbat;
 mod session;
+mod shaper;
 mod traffic;
 mod web;
 mod wifi;

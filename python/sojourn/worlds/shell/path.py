@@ -72,12 +72,15 @@ def ended(source: Source, duration_s: float) -> Source:
     changes = [one for one in tables.get("change", []) if _native.seconds("at", one["at"]) < duration_s]
     now = {**tables, "duration": f"{duration_s:.9f} s", "change": changes}
 
-    def of(groups: Sequence[Mapping[str, Any]]) -> Source:
-        return replace(source, text=json.dumps({**now, "group": groups}), is_json=True, changes=())
+    def of(groups: Sequence[Mapping[str, Any]], tables: Mapping[str, Any] = now) -> Source:
+        return replace(source, text=json.dumps({**tables, "group": groups}), is_json=True, changes=())
+
+    # A shaper's controller needs the pings beside a group that is looked at alone.
+    alone = {key: value for key, value in now.items() if key != "shaper"}
 
     programs = [{**group, "start": "0 s"} for group in carried(tables["group"])]
     others = [group for group in tables["group"] if group["traffic"]["kind"] != PROGRAM]
-    return of([*programs, *(group for group in others if _holds(of([group])))])
+    return of([*programs, *(group for group in others if _holds(of([group], alone)))])
 
 
 def _first_valid(sources: Sequence[Source]) -> Source:

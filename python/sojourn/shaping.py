@@ -254,12 +254,13 @@ def shaper_rates(
     Raises
     ------
     InputError
-        Where the scenario has no access line before which a gateway could shape, or no call.
+        Where the scenario has no access line before which a gateway could shape, no call, or a controller of the
+        shaper.
 
     Examples
     --------
     >>> import sojourn
-    >>> from sojourn.shaper import shaper_rates
+    >>> from sojourn.shaping import shaper_rates
     >>> base = sojourn.Scenario.load("gateway-and-modem", {"duration": "8 s", "warmup": "3 s"})
     >>> shaper_rates(base, [0.8, 1.1], runs=1).knee("forward")
     0.8
@@ -267,6 +268,9 @@ def shaper_rates(
     kept = tuple(sorted(set(parts)))
     if not kept or not all(0 < part <= 2 for part in kept):  # noqa: PLR2004 (the key's bounds)
         raise input_error("parts of the rate: allowed: numbers above 0 and at most 2, such as 0.9", key="parts")
+    if "shaper" in scenario.to_dict():
+        message = "the scenario has a controller, which sets the shaper's rate; allowed: one without [shaper]"
+        raise input_error(message, key="shaper")
     try:
         variants = {NONE: scenario.with_({GATEWAY: 0})}
     except InputError as error:
