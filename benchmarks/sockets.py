@@ -117,7 +117,7 @@ def section(document: Document) -> list[str]:
             f"{SERIALIZATION_MS:g} ms, the serialization time of a packet. These limits were chosen before any run."
         ),
         table(
-            ["path", "", "mean queue [ms]>", "goodput [Mbit/s]>", "agrees"],
+            ["path", "ran", "mean queue [ms]>", "goodput [Mbit/s]>", "agrees"],
             [row for name, cell in document.items() for row in _rows(name, cell)],
         ),
         paragraph(
@@ -132,7 +132,7 @@ def section(document: Document) -> list[str]:
 
 
 def _rows(name: str, cell: Mapping[str, list[Mapping[str, float]]]) -> list[list[str]]:
-    whose = {"sockets": "sockets", "simulated": "simulated", "later": f"simulated, {LATER_MS:g} ms longer RTT"}
+    whose = {"sockets": "over sockets", "simulated": "simulated", "later": f"simulated, {LATER_MS:g} ms longer RTT"}
     return [
         [
             name if where == "sockets" else "",
