@@ -117,7 +117,7 @@ def section(document: Document) -> list[str]:
             f"{SERIALIZATION_MS:g} ms, the serialization time of a packet. These limits were chosen before any run."
         ),
         table(
-            ["path", "", "mean queue [ms]>", "goodput [Mbit/s]>", "agrees"],
+            ["path", "ran", "mean queue [ms]>", "goodput [Mbit/s]>", "agrees"],
             [row for name, cell in document.items() for row in _rows(name, cell)],
         ),
         paragraph(
@@ -132,7 +132,7 @@ def section(document: Document) -> list[str]:
 
 
 def _rows(name: str, cell: Mapping[str, list[Mapping[str, float]]]) -> list[list[str]]:
-    whose = {"sockets": "sockets", "simulated": "simulated", "later": f"simulated, {LATER_MS:g} ms longer RTT"}
+    whose = {"sockets": "over sockets", "simulated": "simulated", "later": f"simulated, {LATER_MS:g} ms longer RTT"}
     return [
         [
             name if where == "sockets" else "",
@@ -151,9 +151,9 @@ def _span(values: list[float], digits: int) -> str:
 
 
 _PHASE = """
-Beside a simulated flow the share is probably a matter of phase. Two flows of one base RTT meet a full DropTail queue at
-instants that repeat, and whose packets come a moment after one has left finds room (Floyd and Jacobson, On Traffic Phase
-Effects in Packet-Switched Gateways, 1992). Real packets are later than simulated ones, since they wait for processes at
-both ends; by how much was not measured. With a little more base RTT the simulated stack takes more, too. Alone, and where
-each flow has a queue of its own, phase decides nothing.
+Beside a simulated flow the share is probably a matter of phase. Two flows of one base RTT meet a full DropTail queue
+at instants that repeat, and whose packets come a moment after one has left finds room (Floyd and Jacobson, On Traffic
+Phase Effects in Packet-Switched Gateways, 1992). Real packets are later than simulated ones, since they wait for
+processes at both ends; by how much was not measured. With a little more base RTT the simulated stack takes more, too.
+Alone, and where each flow has a queue of its own, phase decides nothing.
 """
