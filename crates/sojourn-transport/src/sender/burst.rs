@@ -4,7 +4,8 @@
 //! (`tcp_tso_autosize`), half of the window at most (`tcp_cwnd_test`). A shorter one may wait for the acknowledgement that is
 //! just about to come (`tcp_tso_should_defer`). Pacing counts once for a burst. Retransmissions go one by one.
 
-use super::{Sender, State};
+use super::Sender;
+use super::recovery::State;
 use crate::options::Slack;
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Time};
@@ -130,9 +131,9 @@ impl Sender {
     /// The window lets something be sent; whether it waits for more of it.
     #[inline(never)]
     pub(super) fn defers_burst(&mut self, now: Time) -> bool {
-        let new = self.has_new() && !(self.sends_lost() && self.board.next_lost().is_some());
+        let new = self.has_new() && !(self.recovery.sends_lost() && self.board.next_lost().is_some());
         // A probe is one segment, and so is a retransmission.
-        if !new || self.probe.beyond_window {
+        if !new || self.recovery.probes_beyond_window() {
             return false;
         }
         let next = self.board.next();
@@ -160,7 +161,7 @@ impl Sender {
         let written = self.bursts.as_ref().and_then(|bursts| bursts.written);
         let recent = written.is_some_and(|written| now.since(written) <= PATIENCE);
         let more_behind = self.end - self.board.next() > chunk;
-        if self.state != State::Open
+        if self.recovery.state() != State::Open
             || !recent
             || limit >= most
             || (more_behind && limit >= chunk)

@@ -5,7 +5,8 @@
 //! instead of going to RW at once, ssthresh becomes 3/4 of the window where that is more, and a window that is in use only in
 //! part for a timeout moves half way to what was used.
 
-use super::{Sender, State};
+use super::Sender;
+use super::recovery::State;
 use crate::options::AfterIdle;
 use sojourn_congestion::{AppLimited, Control, Start, Unused};
 use sojourn_core::{Span, Time};
@@ -149,6 +150,6 @@ impl Sender {
         }
         let used = f64::from(std::mem::take(&mut self.idle.most_used)).max(self.rtt.constants().restart_window);
         self.idle.used_up = now;
-        if self.state == State::Open { Unused::Average { used } } else { Unused::Keep }
+        if self.recovery.state() == State::Open { Unused::Average { used } } else { Unused::Keep }
     }
 }

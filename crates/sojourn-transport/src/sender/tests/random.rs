@@ -214,8 +214,8 @@ proptest! {
                 prop_assert!(sent < 20_000);
             }
             path.sender.board.check();
-            prop_assert!(path.sender.state != State::Handshake || !setup.handshake);
-            prop_assert_eq!(path.sender.retransmission_at != Time::NEVER, path.sender.board.outstanding() > 0);
+            prop_assert!(path.sender.recovery.state() != State::Handshake || !setup.handshake);
+            prop_assert_eq!(path.sender.timer.at() != Time::NEVER, path.sender.board.outstanding() > 0);
         }
     }
 }
