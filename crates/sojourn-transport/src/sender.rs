@@ -1,16 +1,15 @@
-//! The sender: what to send next, what is lost, when to give up waiting.
+//! The sender: what to send next, when to give up waiting, and what acknowledgements mean for it.
 //!
-//! Loss detection and recovery follow RFC 5681 section 3.2, RFC 6582 (without SACK) and RFC 6675 (with
-//! it) in one bookkeeping: what is in flight is the outstanding segments, less those known to have left
-//! the network. Without SACK each duplicate acknowledgement says that one has left, which is RFC 6582's
-//! window inflation seen from the other side, and a partial acknowledgement of n segments takes n - 1
-//! of them back, which is its deflation.
+//! Losses, marks and the timer have owners: [recovery], [ecn], [timer]. What an acknowledgement does with them is told in order
+//! in [ack].
 
 mod ack;
 mod burst;
 mod ecn;
 mod fast_path;
+mod handshake;
 mod idle;
+mod pacing;
 mod recovery;
 mod reduction;
 mod sending;
@@ -25,7 +24,7 @@ pub use burst::BurstLimits;
 pub use view::{Phase, View};
 
 use crate::kept::Kept;
-use crate::options::{Detection, LostSyn, Options, Reducing, Slack};
+use crate::options::{Detection, Options, Reducing, Slack};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -34,12 +33,12 @@ use burst::Bursts;
 use ecn::Ecn;
 use fast_path::Beyond;
 use idle::Idle;
-use recovery::{Recovery, State};
+use pacing::Pacing;
+use recovery::Recovery;
 use reduction::Reduction;
-use sending::Jitter;
 use short::Short;
 use sojourn_congestion::{AnyControl, Control};
-use sojourn_core::{Optional, Span, Stream, Time};
+use sojourn_core::{Optional, Time};
 use timer::Timer;
 use usage::Usage;
 
@@ -92,9 +91,6 @@ pub struct Sender {
     times_segments: bool,
     /// How losses and marks lower the window.
     reducing: Reducing,
-    pacing_slack: Slack,
-    /// Whether segments are ever spread over a round trip, but for windows of less than one.
-    is_paced: bool,
     control: AnyControl,
     board: Scoreboard,
     rtt: RttEstimator,
@@ -109,22 +105,23 @@ pub struct Sender {
     reduction: Kept<Reduction>,
     ecn: Ecn,
     timer: Timer,
+    pacing: Pacing,
+    pacing_slack: Slack,
+    /// Whether segments are ever spread over a round trip, but for windows of less than one.
+    is_paced: bool,
     /// Without timestamps.
     timed: Timed,
-    next_send_at: Time,
-    jitter: Option<Box<Jitter>>,
     /// What the receiver grants, where it steers; the receive window follows that.
     granted: Option<Box<Granted>>,
     bursts: Option<Box<Bursts>>,
     short: Option<Box<Short>>,
-    window_limited: bool,
     /// What is known of the next segment to be sent, until somebody asks.
     beyond: Beyond,
-    usage: Usage,
-    idle: Idle,
     /// When the first SYN was sent.
     first_syn: Time,
     syn_due: bool,
+    usage: Usage,
+    idle: Idle,
     counts: SenderCounts,
     /// What the control was told of, and whether that lowered its window.
     #[cfg(test)]
@@ -149,6 +146,7 @@ impl Sender {
             timestamps: options.timestamps,
             times_segments: options.times_segments,
             reducing: if control.leads_reductions() { Reducing::AtOnce } else { options.reducing },
+            pacing: Pacing::new(),
             pacing_slack: options.pacing_slack,
             is_paced: control.is_paced() || options.constants.pacing.is_some(),
             control,
@@ -163,17 +161,14 @@ impl Sender {
             ecn: Ecn::new(options),
             timer: Timer::new(options.rounding),
             timed: Timed::NONE,
-            next_send_at: Time::ZERO,
-            jitter: None,
             granted: None,
             bursts: None,
             short,
-            window_limited: false,
             beyond: Beyond::Unknown,
-            usage: Usage::new(options.used_for_round_trip),
-            idle: Idle::new(options.idle),
             first_syn: Time::NEVER,
             syn_due: options.handshake,
+            usage: Usage::new(options.used_for_round_trip),
+            idle: Idle::new(options.idle),
             counts: SenderCounts::default(),
             #[cfg(test)]
             told: Vec::new(),
@@ -183,14 +178,6 @@ impl Sender {
             sender.agree(options.constants.peer);
         }
         sender
-    }
-
-    /// The same with random pauses of at most `longest` before data is sent.
-    #[must_use]
-    pub fn with_jitter(mut self, longest: Span, random: Stream) -> Sender {
-        self.jitter = Some(Box::new(Jitter::new(longest, random)));
-        self.has_fast_path = false;
-        self
     }
 
     /// The same for a receiver that steers, with units of 2^`scale` bytes and a window of `first` segments at first.
@@ -278,71 +265,5 @@ impl Sender {
     /// Counters since the start.
     pub fn counts(&self) -> SenderCounts {
         self.counts
-    }
-
-    /// It at the end that is connected to: it waits for a SYN, and sends when [`on_syn_ack`](Sender::on_syn_ack) says that its
-    /// answer has been acknowledged.
-    #[must_use]
-    pub fn listening(mut self) -> Sender {
-        self.recovery.set_connected(false);
-        self.syn_due = false;
-        self
-    }
-
-    /// When its SYN was first sent, or answered last.
-    pub fn first_syn(&self) -> Time {
-        self.first_syn
-    }
-
-    /// Whether the connection is not yet open.
-    pub fn is_connecting(&self) -> bool {
-        self.recovery.state() == State::Handshake
-    }
-
-    /// A SYN is answered `now`, which ends the connection's handshake when the answer is acknowledged. An answer that is sent
-    /// again counts as a lost SYN (RFC 5681 section 3.1).
-    pub fn on_syn(&mut self, now: Time) {
-        if self.recovery.state() == State::Handshake {
-            if self.first_syn != Time::NEVER {
-                self.rtt.back_off();
-            }
-            self.first_syn = now;
-        }
-    }
-
-    /// The connection was accepted by an answer to the SYN that was sent at `echoed`.
-    pub fn on_syn_ack(&mut self, now: Time, echoed: Time) {
-        if self.recovery.state() != State::Handshake {
-            return;
-        }
-        self.recovery.set_connected(true);
-        self.timer.stop();
-        let sent_again = self.rtt.backoffs();
-        let sent = match (sent_again, self.lost_syn()) {
-            (0, _) => Some(self.first_syn),
-            // Which of several SYNs was answered only the timestamp tells (Karn).
-            (_, LostSyn::Linux) if self.timestamps => Some(echoed),
-            _ => None,
-        };
-        if let Some(sent) = sent {
-            let rtt = now.since(sent);
-            self.rtt.observe(rtt);
-            self.rtt.sample(rtt, 0, 0);
-            self.control.on_connected(now, rtt);
-        } else {
-            self.rtt.forget_lost_syn();
-        }
-        let begins_with_one = match self.lost_syn() {
-            LostSyn::Rfc => sent_again > 0,
-            // `tcp_init_transfer` and `tcp_try_undo_spurious_syn`.
-            LostSyn::Linux => sent_again > 1 && !(self.timestamps && echoed == self.first_syn),
-        };
-        if begins_with_one {
-            self.control.on_syn_lost();
-        }
-    }
-
-    fn lost_syn(&self) -> LostSyn {
-        self.rtt.constants().lost_syn
     }
 }

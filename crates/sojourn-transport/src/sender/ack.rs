@@ -25,6 +25,15 @@ pub(super) struct Heard {
     pub(super) marks: Option<u32>,
 }
 
+/// What held before an acknowledgement.
+struct Before {
+    /// Segments in flight.
+    flight: u32,
+    state: State,
+    /// Of the scoreboard.
+    judgements: u32,
+}
+
 impl Sender {
     /// An acknowledgement arrived. Returns the round-trip sample that it gave the estimator, if any.
     #[inline]
@@ -78,80 +87,86 @@ impl Sender {
             self.undo_needless_timeout(segment, now);
         }
         // FlightSize as the sender of the acknowledged data saw it: before the scoreboard hears.
-        let flight = f64::from(self.in_flight());
+        let flight = self.in_flight();
         let mut heard = self.hear(segment, now);
-        heard.marks = self.ecn.marks_of(segment, heard.delivered.segments + heard.duplicates);
-        let Heard { acknowledged, ref delivered, .. } = heard;
+        let new = heard.delivered.segments + heard.duplicates;
+        heard.marks = self.ecn.marks_of(segment, new);
         // RFC 6298 section 3 (Karn): only what was sent once tells a round-trip time. The timer of step 5.3 uses it.
-        let (sample, newest) = if self.times_segments {
-            self.sample_segments(segment, &heard, now)
-        } else {
-            let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
-            (self.sample_rtt(&segment.plain(), acknowledged, newest, now), newest)
-        };
-        let snapshot = if self.rate.is_some() { self.take_snapshot(delivered, segment.number, now) } else { None };
+        let (sample, newest) = self.sample(segment, &heard, now);
+        let snapshot =
+            if self.rate.is_some() { self.take_snapshot(&heard.delivered, segment.number, now) } else { None };
         // What the acknowledgement says of losses. After the sample, because the timer is started again here; before the
         // control hears, because it must know of a repair.
-        let (state, judgements) = (self.recovery.state(), self.board.judgements());
-        if self.recovery.is_by_time() {
-            self.respond_by_time(segment, &heard, now);
-        } else {
-            self.respond_by_count(acknowledged, delivered.segments, now);
-        }
+        let before = Before { flight, state: self.recovery.state(), judgements: self.board.judgements() };
+        self.respond(segment, &heard, now);
         // Each lost segment, then the delivery with the rate over its life, which counts them (draft-ietf-ccwg-bbr).
         if self.rate.is_some() {
             self.report_losses(now);
         }
-        let new = delivered.segments + heard.duplicates;
-        let marks = heard.marks;
         let mut yielded = None;
         if new > 0 {
             let rate = self.rate_sample(snapshot.as_ref(), now);
-            let newly_acked = self.recovery.credit(acknowledged, delivered.segments, new);
-            // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
-            // stepwise reduction the window is there already, and it counts like any other (Linux).
-            let repaired = state == State::Recovery && !self.stepwise();
-            let in_recovery = repaired || self.recovery.state() == State::Recovery || self.reduction.is_some();
-            if acknowledged > 0 && !in_recovery {
-                self.idle.on_acknowledged(now);
-            }
-            // Only a stepwise reduction starts from it.
-            let before = self.stepwise().then(|| self.control.window());
-            let orderly = self.recovery.state() == State::Open
-                && self.reduction.is_none()
-                && self.board.is_calm()
-                && !(marks.is_some() && self.ecn.is_on());
-            let measured = self.measured(&segment.plain(), delivered.sent, newest, now);
-            self.control.on_ack(&Ack {
-                newly_acked,
-                delivered: new,
-                advanced: acknowledged,
-                selective: segment.blocks > 0,
-                flight,
-                in_recovery,
-                orderly,
-                marked: marks.is_some(),
-                unmarked: new - marks.unwrap_or(new),
-                rate,
-                ..measured
-            });
-            yielded = before.filter(|before| self.control.window() < *before && self.control.reduced());
+            yielded = self.inform(segment, &heard, &before, newest, rate, now);
         }
         if self.is_waiting() {
             self.restart_timeout(now);
         }
         // After the acknowledgement, so that a control that counts marks has counted this one.
-        if marks.is_some() {
-            self.on_echo(acknowledged, now);
+        if heard.marks.is_some() {
+            self.on_echo(heard.acknowledged, now);
         }
         // RFC 9937 section 6.2: with what is in flight after all this.
         if self.reduction.is_some() {
-            self.step_reduction(new, acknowledged > 0 && self.board.judgements() == judgements);
+            self.step_reduction(new, heard.acknowledged > 0 && self.board.judgements() == before.judgements);
         }
-        if let Some(before) = yielded {
-            self.start_reduction(Signal::Ecn, before);
+        if let Some(window) = yielded {
+            self.start_reduction(Signal::Ecn, window);
         }
         sample
+    }
+
+    /// Tells the control of what an acknowledgement is the first to cover. Returns the window before, where it reduced that by
+    /// itself and only a stepwise reduction leads there.
+    #[inline(always)]
+    fn inform(
+        &mut self,
+        segment: &Segment,
+        heard: &Heard,
+        before: &Before,
+        newest: Option<Span>,
+        rate: Option<RateSample>,
+        now: Time,
+    ) -> Option<f64> {
+        let Heard { acknowledged, ref delivered, duplicates, marks, .. } = *heard;
+        let new = delivered.segments + duplicates;
+        let newly_acked = self.recovery.credit(acknowledged, delivered.segments, new);
+        // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
+        // stepwise reduction the window is there already, and it counts like any other (Linux).
+        let repaired = before.state == State::Recovery && !self.stepwise();
+        let in_recovery = repaired || self.recovery.state() == State::Recovery || self.reduction.is_some();
+        if acknowledged > 0 && !in_recovery {
+            self.idle.on_acknowledged(now);
+        }
+        let window = self.stepwise().then(|| self.control.window());
+        let orderly = self.recovery.state() == State::Open
+            && self.reduction.is_none()
+            && self.board.is_calm()
+            && !(marks.is_some() && self.ecn.is_on());
+        let measured = self.measured(&segment.plain(), delivered.sent, newest, now);
+        self.control.on_ack(&Ack {
+            newly_acked,
+            delivered: new,
+            advanced: acknowledged,
+            selective: segment.blocks > 0,
+            flight: f64::from(before.flight),
+            in_recovery,
+            orderly,
+            marked: marks.is_some(),
+            unmarked: new - marks.unwrap_or(new),
+            rate,
+            ..measured
+        });
+        window.filter(|window| self.control.window() < *window && self.control.reduced())
     }
 
     /// What the control is told of an acknowledgement of one segment, as on the fast path, sent at `sent`.
@@ -219,6 +234,16 @@ impl Sender {
         }
     }
 
+    /// What the machine of loss recovery makes of it.
+    #[inline(always)]
+    fn respond(&mut self, segment: &Segment, heard: &Heard, now: Time) {
+        if self.recovery.is_by_time() {
+            self.respond_by_time(segment, heard, now);
+        } else {
+            self.respond_by_count(heard.acknowledged, heard.delivered.segments, now);
+        }
+    }
+
     /// What was known of the path when the newest segment was sent, for the rate since then.
     #[inline(never)]
     fn take_snapshot(&mut self, delivered: &Delivered, acknowledged: u32, now: Time) -> Option<Snapshot> {
@@ -241,7 +266,7 @@ impl Sender {
     #[inline]
     pub(super) fn present(&self, now: Time) -> Present {
         let repairing = self.recovery.is_repairing();
-        let held = (self.pacing_slack == Slack::Departures).then(|| self.next_send_at.since(now));
+        let held = (self.pacing_slack == Slack::Departures).then(|| self.pacing.next_at().since(now));
         Present { now, in_flight: self.in_flight(), held, min_rtt: self.rtt.min(), repairing }
     }
 
@@ -253,6 +278,16 @@ impl Sender {
                 self.control.on_lost(&sampler.on_lost(number, now));
             }
         }
+    }
+
+    /// Feeds the estimator. Returns the sample that it got, and the round-trip time that the control hears of.
+    #[inline(always)]
+    fn sample(&mut self, segment: &Segment, heard: &Heard, now: Time) -> (Option<Span>, Option<Span>) {
+        if self.times_segments {
+            return self.sample_segments(segment, heard, now);
+        }
+        let newest = heard.delivered.unambiguous.then(|| now.since(heard.delivered.sent));
+        (self.sample_rtt(&segment.plain(), heard.acknowledged, newest, now), newest)
     }
 
     /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that

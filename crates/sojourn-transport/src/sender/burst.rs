@@ -6,7 +6,6 @@
 
 use super::Sender;
 use super::recovery::State;
-use crate::options::Slack;
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Time};
 
@@ -204,11 +203,10 @@ impl Sender {
             None => self.gap(self.window()).map(|gap| gap * u64::from(sent)),
         };
         if let Some(gap) = gap {
-            self.next_send_at =
-                now + if linux && self.pacing_slack != Slack::None { self.slackened(gap, now) } else { gap };
+            self.leave_gap(gap, linux, now);
         }
         if let Some(bursts) = &mut self.bursts {
-            bursts.written = Some(self.next_send_at.max(now));
+            bursts.written = Some(self.pacing.next_at().max(now));
         }
     }
 }

@@ -120,7 +120,7 @@ impl Sender {
         let window = self.control.window();
         let full = f64::from(flight + 1) > window;
         // One branch: which of the two holds a paced flow back is hard to guess.
-        if full | (now < self.next_send_at) {
+        if full | (now < self.pacing.next_at()) {
             self.on_stop(full, now);
             return Some(Choice::Nothing);
         }
@@ -133,7 +133,7 @@ impl Sender {
         // One more is in flight now, so it is known what the next call finds.
         self.beyond = if f64::from(flight + 2) > window {
             Beyond::Full
-        } else if now < self.next_send_at {
+        } else if now < self.pacing.next_at() {
             Beyond::Paced
         } else {
             Beyond::Unknown

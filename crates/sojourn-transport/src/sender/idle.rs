@@ -109,7 +109,7 @@ impl Sender {
     fn is_app_limited(&self) -> bool {
         match &self.rate {
             Some(sampler) if self.limited_at_write => sampler.is_app_limited(),
-            _ => !self.window_limited,
+            _ => !self.usage.is_limited(),
         }
     }
 
@@ -127,7 +127,7 @@ impl Sender {
     /// There is nothing to send although the window lets more be sent, or the receiver has no room for it.
     #[inline(never)]
     pub(super) fn on_app_limited(&mut self, now: Time) {
-        let begins = std::mem::replace(&mut self.window_limited, false);
+        let begins = self.usage.take_limited();
         let unused = if self.notes_use(false) { self.validate(now) } else { Unused::Keep };
         if begins || unused != Unused::Keep {
             self.control.on_app_limited(&AppLimited { now, unused });

@@ -6,7 +6,6 @@
 
 mod by_count;
 mod by_time;
-mod credit;
 mod eifel;
 
 use super::{Sender, Timed};
@@ -15,7 +14,6 @@ use crate::scoreboard::Scoreboard;
 use by_count::ByCount;
 pub(super) use by_count::Guess;
 use by_time::ByTime;
-use credit::Credit;
 use eifel::Eifel;
 use sojourn_congestion::{Control, Recovered, Repair, Signal, Stage};
 use sojourn_core::{Optional, Span, Time};
@@ -37,7 +35,10 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Recovery {
     course: Course,
-    credit: Credit,
+    /// Whether what was selectively acknowledged is not in flight while a loss is only suspected.
+    pub(super) conserves: bool,
+    /// Segments known to be received of which the control does not know yet, or of which with `conserves` it never will.
+    uncredited: u32,
     machine: Machine,
     /// Boxed, for few take back timeouts and no more.
     eifel: Option<Box<Eifel>>,
@@ -128,7 +129,8 @@ impl Recovery {
                 beyond_window: false,
                 next: Next::Lost,
             },
-            credit: Credit::new(options.conserves),
+            conserves: options.conserves,
+            uncredited: 0,
             machine: match options.detection {
                 Detection::Time => Machine::Time(Box::new(ByTime::new(options))),
                 Detection::Count | Detection::Forward => Machine::Count(ByCount::new(options.sack)),
@@ -167,16 +169,10 @@ impl Recovery {
         self.is_urgent() || self.is_probe_urgent() || self.course.beyond_window
     }
 
-    /// Whether packets are conserved in disorder.
-    #[cfg(test)]
-    pub(super) fn conserves(&self) -> bool {
-        self.credit.conserves()
-    }
-
     /// Not zero where a loss is known or suspected, or the control does not know of all that was delivered.
     #[inline(always)]
     pub(super) fn suspicion(&self) -> u32 {
-        self.course.state as u32 | self.course.duplicates | self.credit.waiting()
+        self.course.state as u32 | self.course.duplicates | self.uncredited
     }
 
     /// Whether a lost segment is to be sent again whatever the window says.
@@ -234,7 +230,7 @@ impl Recovery {
         }
     }
 
-    /// The control is told of congestion by `signal`; nothing takes back what answers a mark.
+    /// The control is told of congestion.
     pub(super) fn on_told(&mut self) {
         if let Machine::Count(count) = &mut self.machine {
             count.on_told();
@@ -251,19 +247,22 @@ impl Recovery {
         }
     }
 
-    /// Whether the congestion window may grow with what is delivered out of order: reordering is known to be common.
-    fn expects_reordering(&self) -> bool {
-        self.by_time().is_some_and(ByTime::expects_reordering)
-    }
-
-    /// What the control may count of `delivered` segments, of which `received` are no repeats ([`Credit::take`]).
+    /// What the control may count of `delivered` segments, of which `received` are no repeats: a suspected loss opens no
+    /// window. What is delivered meanwhile waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042), or
+    /// never counts (Linux, also where duplicate acknowledgements without SACK reported it), unless reordering is common and
+    /// something has newly come (`tcp_may_raise_cwnd`).
     #[inline]
     pub(super) fn credit(&mut self, acknowledged: u32, received: u32, delivered: u32) -> u32 {
-        if self.credit.conserves() {
-            let progress = acknowledged > 0 || (received > 0 && self.expects_reordering());
-            return self.credit.take_conserving(progress, delivered);
+        if self.conserves {
+            let known = std::mem::take(&mut self.uncredited);
+            let reordered = received > 0 && self.by_time().is_some_and(ByTime::expects_reordering);
+            return if acknowledged > 0 || reordered { delivered - known } else { 0 };
         }
-        self.credit.take(acknowledged > 0 || self.course.state != State::Open, delivered)
+        if acknowledged == 0 && self.course.state == State::Open {
+            self.uncredited += delivered;
+            return 0;
+        }
+        delivered + std::mem::take(&mut self.uncredited)
     }
 }
 
@@ -274,7 +273,7 @@ impl Sender {
         let repairing = self.recovery.is_repairing();
         // Numbers to choose from, not branches: flows in all states take turns.
         let (pipe, outstanding) = (self.board.pipe(), self.board.outstanding());
-        let believed = select_unpredictable(repairing | self.recovery.credit.conserves(), pipe, outstanding);
+        let believed = select_unpredictable(repairing | self.recovery.conserves, pipe, outstanding);
         let most_left = self.rtt.constants().most_left[usize::from(repairing)];
         believed.saturating_sub(self.recovery.course.duplicates.min(most_left))
     }

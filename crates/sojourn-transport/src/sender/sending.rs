@@ -1,34 +1,11 @@
-//! What is sent next, and when: window, pacing, the choice among lost and new segments.
+//! What is sent next: as far as window and pacing let something, the choice among lost and new segments.
 
 use super::recovery::{Guess, State};
 use super::{Sender, Timed, Transmit};
 use crate::options::Slack;
 use sojourn_congestion::Control;
-use sojourn_core::{Optional, Span, Stream, Time};
+use sojourn_core::{Optional, Time};
 use std::hint::select_unpredictable;
-
-/// Random pauses of the sending host.
-#[derive(Debug)]
-pub(super) struct Jitter {
-    longest: Span,
-    random: Stream,
-    /// When data was last sent; `None` while a pause lasts, and until something is sent after it.
-    burst: Option<Time>,
-}
-
-impl Jitter {
-    /// Pauses of at most `longest`.
-    pub(super) fn new(longest: Span, random: Stream) -> Jitter {
-        Jitter { longest, random, burst: None }
-    }
-
-    /// The pause that begins as data may be sent at `now`, unless one has begun since data was last sent.
-    #[inline(never)]
-    fn pause(&mut self, now: Time) -> Option<Span> {
-        self.burst.take_if(|burst| *burst < now)?;
-        Some(self.longest.mul_f64(self.random.uniform()))
-    }
-}
 
 /// What goes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,9 +19,6 @@ pub(super) enum Choice {
     /// This segment again.
     Again(u32),
 }
-
-/// Segments of a connection that go at once.
-const UNPACED: u64 = 10;
 
 impl Sender {
     /// The next thing to send now; call until it returns `None`.
@@ -76,17 +50,6 @@ impl Sender {
             Some((number, true)) => Choice::Again(number),
             None => Choice::Nothing,
         }
-    }
-
-    #[inline(never)]
-    fn take_syn(&mut self, now: Time) -> bool {
-        if !self.syn_due || self.end == 0 {
-            return false;
-        }
-        self.syn_due = false;
-        self.first_syn = self.first_syn.min(now);
-        self.restart_timeout(now);
-        true
     }
 
     /// The segment to send now, as far as window and pacing let one, and whether it was sent before.
@@ -138,21 +101,14 @@ impl Sender {
             self.on_window_limited(now);
             return None;
         }
-        if let Some(jitter) = &mut self.jitter
-            && let Some(pause) = jitter.pause(now)
-        {
-            self.next_send_at = self.next_send_at.max(now + pause);
-        }
-        if now < self.next_send_at {
+        if self.pacing.holds_back(now) {
             return None;
         }
         if self.bursts.is_some() && self.defers_burst(now) {
             return None;
         }
         let choice = self.choose(now)?;
-        if let Some(jitter) = &mut self.jitter {
-            jitter.burst = Some(now);
-        }
+        self.pacing.on_sent(now);
         if self.bursts.is_some() {
             self.begin_burst(!choice.1, beyond_window, now);
         } else {
@@ -265,43 +221,6 @@ impl Sender {
         let in_flight = self.in_flight();
         if let Some(sampler) = &mut self.rate {
             sampler.on_send(number, in_flight, now);
-        }
-    }
-
-    /// A gap after the segment that is sent now, as Linux shortens it (`tcp_update_skb_after_send`).
-    #[inline(never)]
-    pub(super) fn slackened(&self, gap: Span, now: Time) -> Span {
-        if self.transmissions() < UNPACED {
-            return Span::ZERO;
-        }
-        gap - (gap / 2).min(now.since(self.next_send_at))
-    }
-
-    /// Sets the earliest time of the next segment.
-    #[inline(always)]
-    pub(super) fn pace(&mut self, now: Time, window: f64) {
-        // Nearly all windows are of at least a segment, and most flows are not paced.
-        if self.is_paced || window < 1.0 {
-            self.set_gap(now, window);
-        }
-    }
-
-    #[inline]
-    fn set_gap(&mut self, now: Time, window: f64) {
-        let Some(gap) = self.gap(window) else { return };
-        let slack = self.pacing_slack != Slack::None && self.control.pacing_rate().is_some();
-        self.next_send_at = now + if slack { self.slackened(gap, now) } else { gap };
-    }
-
-    /// The gap after one segment, where there is to be one.
-    #[inline(always)]
-    pub(super) fn gap(&self, window: f64) -> Option<Span> {
-        if let Some(rate) = self.control.pacing_rate() {
-            Some(rate.transmission(u64::from(self.payload_bytes)))
-        } else if window < 1.0 {
-            Some(self.rtt.smoothed().mul_f64(1.0 / window))
-        } else {
-            self.rtt.constants().pacing.map(|gain| self.rtt.smoothed().mul_f64(1.0 / (gain * window)))
         }
     }
 }

@@ -84,13 +84,13 @@ impl Sender {
     /// When [`on_timer`](Sender::on_timer) or [`poll_transmit`](Sender::poll_transmit) wants to be called.
     #[inline]
     pub fn deadline(&self, now: Time) -> Time {
-        if self.next_send_at > now { self.timer.at.min(self.next_send_at) } else { self.timer.at }
+        if self.pacing.next_at() > now { self.timer.at.min(self.pacing.next_at()) } else { self.timer.at }
     }
 
     /// Whether a time that [`deadline`](Sender::deadline) named has come.
     #[inline]
     pub fn is_due(&self, now: Time) -> bool {
-        self.timer.at <= now || self.next_send_at == now
+        self.timer.at <= now || self.pacing.next_at() == now
     }
 
     /// A time that [`deadline`](Sender::deadline) named has come.

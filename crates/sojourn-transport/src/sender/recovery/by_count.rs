@@ -161,13 +161,15 @@ impl Sender {
     /// covered for the first time.
     #[inline]
     pub(in crate::sender) fn respond_by_count(&mut self, acknowledged: u32, delivered: u32, now: Time) {
-        let Recovery { course, credit, machine: Machine::Count(count), .. } = &mut self.recovery else { return };
+        let Recovery { course, machine: Machine::Count(count), conserves, uncredited, .. } = &mut self.recovery else {
+            return;
+        };
         let before = course.state;
         let mut shown = false;
         if acknowledged > 0 {
-            if before == State::Open && !count.sack {
+            if *conserves && before == State::Open && !count.sack {
                 // tcp_remove_reno_sacks: all but one were counted when they were reported.
-                credit.on_known(course.duplicates.min(acknowledged - 1));
+                *uncredited = course.duplicates.min(acknowledged - 1);
             }
             let progress = count.on_progress(course, &mut self.board, acknowledged);
             if before == State::Open {

@@ -4,7 +4,8 @@ use super::laws::Laws;
 use crate::options::{DESCRIPTOR, Options};
 use crate::receiver::{Clock, Receiver};
 use crate::segment::{EcnFlags, Segment, SegmentKind};
-use crate::sender::{Sender, State, Transmit};
+use crate::sender::recovery::State;
+use crate::sender::{Sender, Transmit};
 use sojourn_congestion::{AnyControl, Control};
 use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Span, Stream, Time};
@@ -364,7 +365,7 @@ impl Network {
             self.table()
         );
         let outstanding = f64::from(sender.board.outstanding());
-        if sender.recovery.state() == State::Open && !sender.recovery.conserves() {
+        if sender.recovery.state() == State::Open && !sender.recovery.conserves {
             assert!(outstanding <= self.window().max(1.0) + 2.0, "{outstanding} outstanding\n{}", self.table());
         }
     }

@@ -2,7 +2,8 @@
 
 use super::network::{Network, network, preset};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
-use crate::sender::{BurstLimits, State};
+use crate::sender::BurstLimits;
+use crate::sender::recovery::State;
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Stream, Time};

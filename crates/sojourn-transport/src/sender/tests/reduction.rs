@@ -1,7 +1,7 @@
 //! RFC 9937: proportional rate reduction.
 
-use super::super::State;
 use super::network::{Network, first, network, network_with, preset};
+use crate::sender::recovery::State;
 use sojourn_congestion::{Control, Signal};
 use sojourn_core::Time;
 use sojourn_core::registry::{Params, Value};
