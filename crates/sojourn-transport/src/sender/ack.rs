@@ -1,29 +1,13 @@
 //! What an acknowledgement says: what was delivered, what follows for losses, what the control counts.
 
 use super::Sender;
-use super::recovery::State;
+use super::recovery::{Heard, State};
 use crate::options::Slack;
 use crate::rate::{Present, Snapshot};
 use crate::scoreboard::Delivered;
 use crate::segment::{PlainAck, Segment};
 use sojourn_congestion::{Ack, Control, RateSample, Signal};
 use sojourn_core::{Span, Time};
-
-/// What an acknowledgement changed.
-pub(super) struct Heard {
-    /// Segments by which SND.UNA moved.
-    pub(super) acknowledged: u32,
-    /// SND.UNA before.
-    pub(super) first: u32,
-    /// What it is the first to cover.
-    pub(super) delivered: Delivered,
-    /// Segments that it reports to have come twice.
-    pub(super) duplicates: u32,
-    /// When the segments were sent that tell the longest and the shortest round-trip time (`seq_rtt_us`, `ca_rtt_us` in Linux).
-    pub(super) timed: Option<[Time; 2]>,
-    /// How many of the segments that it is the first to cover were marked, if it tells of marks.
-    pub(super) marks: Option<u32>,
-}
 
 /// What held before an acknowledgement.
 struct Before {

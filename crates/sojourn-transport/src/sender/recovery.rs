@@ -10,7 +10,7 @@ mod eifel;
 
 use super::{Sender, Timed};
 use crate::options::{Detection, Options, Undoing};
-use crate::scoreboard::Scoreboard;
+use crate::scoreboard::{Delivered, Scoreboard};
 use by_count::ByCount;
 pub(super) use by_count::Guess;
 use by_time::ByTime;
@@ -29,6 +29,22 @@ pub(super) enum State {
     Recovery,
     /// Repairing a loss that the timer showed.
     Loss,
+}
+
+/// What an acknowledgement changed.
+pub(super) struct Heard {
+    /// Segments by which SND.UNA moved.
+    pub(super) acknowledged: u32,
+    /// SND.UNA before.
+    pub(super) first: u32,
+    /// What it is the first to cover.
+    pub(super) delivered: Delivered,
+    /// Segments that it reports to have come twice.
+    pub(super) duplicates: u32,
+    /// When the segments were sent that tell the longest and the shortest round-trip time (`seq_rtt_us`, `ca_rtt_us` in Linux).
+    pub(super) timed: Option<[Time; 2]>,
+    /// How many of the segments that it is the first to cover were marked, if it tells of marks.
+    pub(super) marks: Option<u32>,
 }
 
 /// What knows of losses.

@@ -5,13 +5,12 @@ mod probe;
 mod rack;
 mod undo;
 
-use super::{Before, Course, Ended, Machine, Next, Recovery, State};
+use super::{Before, Course, Ended, Heard, Machine, Next, Recovery, State};
 use crate::options::{Options, Undoing};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Late, Scoreboard};
 use crate::segment::Segment;
 use crate::sender::Sender;
-use crate::sender::ack::Heard;
 use crate::sender::timer::Pending;
 use probe::Probe;
 use rack::{Rack, TIMER_SLACK};
