@@ -1,63 +1,46 @@
-//! The sender: what to send next, what is lost, when to give up waiting.
+//! The sender: what to send next, when to give up waiting, and what acknowledgements mean for it.
 //!
-//! Loss detection and recovery follow RFC 5681 section 3.2, RFC 6582 (without SACK) and RFC 6675 (with
-//! it) in one bookkeeping: what is in flight is the outstanding segments, less those known to have left
-//! the network. Without SACK each duplicate acknowledgement says that one has left, which is RFC 6582's
-//! window inflation seen from the other side, and a partial acknowledgement of n segments takes n - 1
-//! of them back, which is its deflation.
+//! Losses, marks and the timer have owners: [recovery], [ecn], [timer]. What an acknowledgement does with them is told in order
+//! in [ack].
 
 mod ack;
 mod burst;
+mod ecn;
 mod fast_path;
+mod handshake;
 mod idle;
-mod probe;
-mod rack;
+mod pacing;
+mod recovery;
 mod reduction;
-mod repair;
 mod sending;
 mod short;
 #[cfg(test)]
 mod tests;
-mod undo;
+mod timer;
 mod usage;
 mod view;
 
 pub use burst::BurstLimits;
 pub use view::{Phase, View};
 
-use crate::accecn::{Ability, Decoder};
 use crate::kept::Kept;
-use crate::options::{Detection, LostSyn, Options, Reducing, Rounding, Slack};
+use crate::options::{Detection, Options, Reducing, Slack};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
-use crate::segment::EcnFlags;
 use crate::steering::Granted;
 use burst::Bursts;
+use ecn::Ecn;
 use fast_path::Beyond;
 use idle::Idle;
-use probe::{Pending, Probe};
-use rack::Rack;
+use pacing::Pacing;
+use recovery::Recovery;
 use reduction::Reduction;
-use sending::Jitter;
 use short::Short;
 use sojourn_congestion::{AnyControl, Control};
-use sojourn_core::{Optional, Span, Stream, Time};
-use std::hint::select_unpredictable;
-use undo::Undo;
+use sojourn_core::{Optional, Time};
+use timer::Timer;
 use usage::Usage;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    /// No loss is known.
-    Open,
-    /// The SYN has not been answered.
-    Handshake,
-    /// Repairing a loss that acknowledgements showed.
-    Recovery,
-    /// Repairing a loss that the timer showed.
-    Loss,
-}
 
 /// What to put on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,80 +86,42 @@ pub struct Sender {
     payload_bytes: u32,
     last_payload_bytes: u32,
     receive_window: u32,
-    sack: bool,
-    /// Whether what was selectively acknowledged is not in flight while a loss is only suspected.
-    conserves: bool,
     timestamps: bool,
     /// Whether round-trip times are those of segments, before those of timestamps.
     times_segments: bool,
-    rounding: Rounding,
-    ecn: bool,
-    /// Whether the receiver is asked to count marks, and what is known of its counters.
-    asks_counts: bool,
-    decoder: Option<Box<Decoder>>,
     /// How losses and marks lower the window.
     reducing: Reducing,
-    pacing_slack: Slack,
-    /// Whether segments are ever spread over a round trip, but for windows of less than one.
-    is_paced: bool,
     control: AnyControl,
     board: Scoreboard,
     rtt: RttEstimator,
     rate: Option<Box<RateSampler>>,
     /// Whether rates count as limited by the application only once that writes again.
     limited_at_write: bool,
-    state: State,
     /// Whether its acknowledgements may take the [fast path](fast_path).
     has_fast_path: bool,
     /// One past the last segment the application has to send.
     end: u32,
-    /// One past the highest segment sent when the present or last repair began.
-    recover: Optional,
+    recovery: Recovery,
     reduction: Kept<Reduction>,
-    duplicates: u32,
-    /// Segments that duplicate acknowledgements showed to be received: the control does not know of them yet, or with
-    /// `conserves` it never will.
-    uncredited: u32,
-    /// New segments sent by limited transmit since the last new acknowledgement.
-    limited_sent: u32,
-    /// A segment to retransmit whatever the window says.
-    urgent: Optional,
-    /// The same as a probe, which says nothing of a loss.
-    urgent_rescue: Optional,
-    /// Time-based loss detection.
-    rack: Option<Box<Rack>>,
-    probe: Probe,
-    /// Whether RFC 6675's one rescue of this recovery was used.
-    rescued: bool,
-    /// Whether a partial acknowledgement of this recovery has restarted the timer.
-    restarted_timer: bool,
+    ecn: Ecn,
+    timer: Timer,
+    pacing: Pacing,
+    pacing_slack: Slack,
+    /// Whether segments are ever spread over a round trip, but for windows of less than one.
+    is_paced: bool,
     /// Without timestamps.
     timed: Timed,
-    retransmission_at: Time,
-    /// What the timer waits for.
-    pending: Pending,
-    timed_out_at: Optional,
-    next_send_at: Time,
-    jitter: Option<Box<Jitter>>,
     /// What the receiver grants, where it steers; the receive window follows that.
     granted: Option<Box<Granted>>,
     bursts: Option<Box<Bursts>>,
     short: Option<Box<Short>>,
-    window_limited: bool,
     /// What is known of the next segment to be sent, until somebody asks.
     beyond: Beyond,
-    usage: Usage,
-    idle: Idle,
-    /// No further ECN response before this segment is acknowledged: the first that may carry CWR.
-    ecn_recover: Optional,
-    /// One past the highest segment sent when a mark reduced the window, where nothing else has since: the loss of one of
-    /// them is no second reason.
-    marked_until: Optional,
-    owes_cwr: bool,
     /// When the first SYN was sent.
     first_syn: Time,
     syn_due: bool,
-    undo: Undo,
+    usage: Usage,
+    idle: Idle,
     counts: SenderCounts,
     /// What the control was told of, and whether that lowered its window.
     #[cfg(test)]
@@ -198,15 +143,10 @@ impl Sender {
             payload_bytes: options.payload_bytes,
             last_payload_bytes: options.payload_bytes,
             receive_window: options.receive_window,
-            sack: options.sack,
-            conserves: options.conserves,
             timestamps: options.timestamps,
             times_segments: options.times_segments,
-            rounding: options.rounding,
-            ecn: options.ecn,
-            asks_counts: options.counts,
-            decoder: None,
             reducing: if control.leads_reductions() { Reducing::AtOnce } else { options.reducing },
+            pacing: Pacing::new(),
             pacing_slack: options.pacing_slack,
             is_paced: control.is_paced() || options.constants.pacing.is_some(),
             control,
@@ -215,38 +155,20 @@ impl Sender {
             rate: wants_rate.then(Box::default),
             limited_at_write: options.limited_at_write,
             has_fast_path: fast_path::has_fast_path(options),
-            state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
-            recover: Optional::NONE,
+            recovery: Recovery::new(options),
             reduction: Kept::default(),
-            duplicates: 0,
-            uncredited: 0,
-            limited_sent: 0,
-            urgent: Optional::NONE,
-            urgent_rescue: Optional::NONE,
-            rack: (options.detection == Detection::Time).then(|| Box::new(Rack::new())),
-            probe: Probe::new(options.tail_probe),
-            rescued: false,
-            restarted_timer: false,
+            ecn: Ecn::new(options),
+            timer: Timer::new(options.rounding),
             timed: Timed::NONE,
-            retransmission_at: Time::NEVER,
-            pending: Pending::Retransmission,
-            timed_out_at: Optional::NONE,
-            next_send_at: Time::ZERO,
-            jitter: None,
             granted: None,
             bursts: None,
             short,
-            window_limited: false,
             beyond: Beyond::Unknown,
-            usage: Usage::new(options.used_for_round_trip),
-            idle: Idle::new(options.idle),
-            ecn_recover: Optional::NONE,
-            marked_until: Optional::NONE,
-            owes_cwr: false,
             first_syn: Time::NEVER,
             syn_due: options.handshake,
-            undo: Undo::new(options.undo),
+            usage: Usage::new(options.used_for_round_trip),
+            idle: Idle::new(options.idle),
             counts: SenderCounts::default(),
             #[cfg(test)]
             told: Vec::new(),
@@ -256,56 +178,6 @@ impl Sender {
             sender.agree(options.constants.peer);
         }
         sender
-    }
-
-    /// The ECN flags of its SYN (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1). Linux sends a SYN again without them, since
-    /// they may be why it was dropped (`tcp_ecn_clear_syn`).
-    pub fn asks(&self) -> EcnFlags {
-        let ecn = self.ecn && !(self.rtt.backoffs() > 0 && self.lost_syn() == LostSyn::Linux);
-        match (ecn, self.asks_counts) {
-            (false, _) => EcnFlags::NONE,
-            (true, false) => EcnFlags::of_ace(0b011),
-            (true, true) => EcnFlags::ALL,
-        }
-    }
-
-    /// The SYN/ACK carries the flags `answer`: what both ends can do with marks, where that is not what was asked for, or counts.
-    pub fn on_answer(&mut self, answer: EcnFlags) -> Option<Ability> {
-        let is_refused = self.ecn && !self.asks_counts && !answer.has(EcnFlags::ECE);
-        if self.state != State::Handshake || !(self.asks_counts || is_refused) {
-            return None;
-        }
-        let agreed = if is_refused { Ability::Nothing } else { Ability::agreed(answer) };
-        self.agree(agreed);
-        Some(agreed)
-    }
-
-    /// The ECN flags of its data, but for CWR. Where marks are counted they are its own counter r.cep, which stays at its first
-    /// value since acknowledgements are not ECN-capable.
-    pub fn data_flags(&self) -> EcnFlags {
-        if self.decoder.is_some() { EcnFlags::FIRST_COUNT } else { EcnFlags::NONE }
-    }
-
-    /// Whether its data may carry ECN, as far as is known.
-    pub fn uses_ecn(&self) -> bool {
-        self.ecn
-    }
-
-    fn agree(&mut self, ability: Ability) {
-        if ability == Ability::Counts {
-            self.decoder = Decoder::start(self.payload_bytes);
-        } else {
-            self.ecn = ability == Ability::Classic;
-            self.control.on_classic_feedback();
-        }
-    }
-
-    /// The same with random pauses of at most `longest` before data is sent.
-    #[must_use]
-    pub fn with_jitter(mut self, longest: Span, random: Stream) -> Sender {
-        self.jitter = Some(Box::new(Jitter::new(longest, random)));
-        self.has_fast_path = false;
-        self
     }
 
     /// The same for a receiver that steers, with units of 2^`scale` bytes and a window of `first` segments at first.
@@ -393,92 +265,5 @@ impl Sender {
     /// Counters since the start.
     pub fn counts(&self) -> SenderCounts {
         self.counts
-    }
-
-    /// When [`on_timer`](Sender::on_timer) or [`poll_transmit`](Sender::poll_transmit) wants to be called.
-    #[inline]
-    pub fn deadline(&self, now: Time) -> Time {
-        if self.next_send_at > now { self.retransmission_at.min(self.next_send_at) } else { self.retransmission_at }
-    }
-
-    /// Whether a time that [`deadline`](Sender::deadline) named has come.
-    #[inline]
-    pub fn is_due(&self, now: Time) -> bool {
-        self.retransmission_at <= now || self.next_send_at == now
-    }
-
-    /// It at the end that is connected to: it waits for a SYN, and sends when [`on_syn_ack`](Sender::on_syn_ack) says that its
-    /// answer has been acknowledged.
-    #[must_use]
-    pub fn listening(mut self) -> Sender {
-        (self.state, self.syn_due) = (State::Handshake, false);
-        self
-    }
-
-    /// When its SYN was first sent, or answered last.
-    pub fn first_syn(&self) -> Time {
-        self.first_syn
-    }
-
-    /// Whether the connection is not yet open.
-    pub fn is_connecting(&self) -> bool {
-        self.state == State::Handshake
-    }
-
-    /// A SYN is answered `now`, which ends the connection's handshake when the answer is acknowledged. An answer that is sent
-    /// again counts as a lost SYN (RFC 5681 section 3.1).
-    pub fn on_syn(&mut self, now: Time) {
-        if self.state == State::Handshake {
-            if self.first_syn != Time::NEVER {
-                self.rtt.back_off();
-            }
-            self.first_syn = now;
-        }
-    }
-
-    /// The connection was accepted by an answer to the SYN that was sent at `echoed`.
-    pub fn on_syn_ack(&mut self, now: Time, echoed: Time) {
-        if self.state != State::Handshake {
-            return;
-        }
-        self.state = State::Open;
-        self.retransmission_at = Time::NEVER;
-        let sent_again = self.rtt.backoffs();
-        let sent = match (sent_again, self.lost_syn()) {
-            (0, _) => Some(self.first_syn),
-            // Which of several SYNs was answered only the timestamp tells (Karn).
-            (_, LostSyn::Linux) if self.timestamps => Some(echoed),
-            _ => None,
-        };
-        if let Some(sent) = sent {
-            let rtt = now.since(sent);
-            self.rtt.observe(rtt);
-            self.rtt.sample(rtt, 0, 0);
-            self.control.on_connected(now, rtt);
-        } else {
-            self.rtt.forget_lost_syn();
-        }
-        let begins_with_one = match self.lost_syn() {
-            LostSyn::Rfc => sent_again > 0,
-            // `tcp_init_transfer` and `tcp_try_undo_spurious_syn`.
-            LostSyn::Linux => sent_again > 1 && !(self.timestamps && echoed == self.first_syn),
-        };
-        if begins_with_one {
-            self.control.on_syn_lost();
-        }
-    }
-
-    fn lost_syn(&self) -> LostSyn {
-        self.rtt.constants().lost_syn
-    }
-
-    /// Segments believed to be in the network.
-    #[inline]
-    fn in_flight(&self) -> u32 {
-        let repairing = matches!(self.state, State::Recovery | State::Loss);
-        // Numbers to choose from, not branches: flows in all states take turns.
-        let (pipe, outstanding) = (self.board.pipe(), self.board.outstanding());
-        let believed = select_unpredictable(repairing | self.conserves, pipe, outstanding);
-        believed.saturating_sub(self.duplicates.min(self.rtt.constants().most_left[usize::from(repairing)]))
     }
 }

@@ -1,27 +1,21 @@
 //! What an acknowledgement says: what was delivered, what follows for losses, what the control counts.
 
-use super::{Sender, State};
+use super::Sender;
+use super::recovery::{Heard, State};
 use crate::options::Slack;
 use crate::rate::{Present, Snapshot};
 use crate::scoreboard::Delivered;
-use crate::segment::{EcnFlags, PlainAck, Segment};
+use crate::segment::{PlainAck, Segment};
 use sojourn_congestion::{Ack, Control, RateSample, Signal};
 use sojourn_core::{Span, Time};
 
-/// What an acknowledgement changed.
-pub(super) struct Heard {
-    /// Segments by which SND.UNA moved.
-    pub(super) acknowledged: u32,
-    /// SND.UNA before.
-    pub(super) first: u32,
-    /// What it is the first to cover.
-    pub(super) delivered: Delivered,
-    /// Segments that it reports to have come twice.
-    pub(super) duplicates: u32,
-    /// When the segments were sent that tell the longest and the shortest round-trip time (`seq_rtt_us`, `ca_rtt_us` in Linux).
-    timed: Option<[Time; 2]>,
-    /// How many of the segments that it is the first to cover were marked, if it tells of marks.
-    pub(super) marks: Option<u32>,
+/// What held before an acknowledgement.
+struct Before {
+    /// Segments in flight.
+    flight: u32,
+    state: State,
+    /// Of the scoreboard.
+    judgements: u32,
 }
 
 impl Sender {
@@ -45,7 +39,7 @@ impl Sender {
         if segment.number > self.board.first() || segment.blocks > 0 {
             return self.on_ack(segment, now);
         }
-        if segment.number == self.board.first() && self.marks_of(segment, 0).is_some() {
+        if segment.number == self.board.first() && self.ecn.marks_of(segment, 0).is_some() {
             self.on_echo(0, now);
         }
         None
@@ -73,94 +67,90 @@ impl Sender {
             return None;
         }
         // RFC 3522 section 3.2: before anything is counted, so that what was never lost is not counted as repaired.
-        if self.state == State::Loss {
-            self.undo_needless(segment, now);
+        if self.recovery.state() == State::Loss {
+            self.undo_needless_timeout(segment, now);
         }
         // FlightSize as the sender of the acknowledged data saw it: before the scoreboard hears.
-        let flight = f64::from(self.in_flight());
+        let flight = self.in_flight();
         let mut heard = self.hear(segment, now);
-        heard.marks = self.marks_of(segment, heard.delivered.segments + heard.duplicates);
-        let Heard { acknowledged, ref delivered, .. } = heard;
+        let new = heard.delivered.segments + heard.duplicates;
+        heard.marks = self.ecn.marks_of(segment, new);
         // RFC 6298 section 3 (Karn): only what was sent once tells a round-trip time. The timer of step 5.3 uses it.
-        let (sample, newest) = if self.times_segments {
-            self.sample_segments(segment, &heard, now)
-        } else {
-            let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
-            (self.sample_rtt(&segment.plain(), acknowledged, newest, now), newest)
-        };
-        let snapshot = if self.rate.is_some() { self.take_snapshot(delivered, segment.number, now) } else { None };
+        let (sample, newest) = self.sample(segment, &heard, now);
+        let snapshot =
+            if self.rate.is_some() { self.take_snapshot(&heard.delivered, segment.number, now) } else { None };
         // What the acknowledgement says of losses. After the sample, because the timer is started again here; before the
         // control hears, because it must know of a repair.
-        let (state, judgements) = (self.state, self.board.judgements());
-        if self.rack.is_some() {
-            self.respond_by_time(segment, &heard, now);
-        } else {
-            self.respond_by_count(acknowledged, delivered.segments, now);
-        }
+        let before = Before { flight, state: self.recovery.state(), judgements: self.board.judgements() };
+        self.respond(segment, &heard, now);
         // Each lost segment, then the delivery with the rate over its life, which counts them (draft-ietf-ccwg-bbr).
         if self.rate.is_some() {
             self.report_losses(now);
         }
-        let new = delivered.segments + heard.duplicates;
-        let marks = heard.marks;
         let mut yielded = None;
         if new > 0 {
             let rate = self.rate_sample(snapshot.as_ref(), now);
-            let newly_acked = self.credit(acknowledged, delivered.segments, new);
-            // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
-            // stepwise reduction the window is there already, and it counts like any other (Linux).
-            let repaired = state == State::Recovery && !self.stepwise();
-            let in_recovery = repaired || self.state == State::Recovery || self.reduction.is_some();
-            if acknowledged > 0 && !in_recovery {
-                self.idle.on_acknowledged(now);
-            }
-            // Only a stepwise reduction starts from it.
-            let before = self.stepwise().then(|| self.control.window());
-            let orderly = self.state == State::Open
-                && self.reduction.is_none()
-                && self.board.is_calm()
-                && !(marks.is_some() && self.ecn);
-            let measured = self.measured(&segment.plain(), delivered.sent, newest, now);
-            self.control.on_ack(&Ack {
-                newly_acked,
-                delivered: new,
-                advanced: acknowledged,
-                selective: segment.blocks > 0,
-                flight,
-                in_recovery,
-                orderly,
-                marked: marks.is_some(),
-                unmarked: new - marks.unwrap_or(new),
-                rate,
-                ..measured
-            });
-            yielded = before.filter(|before| self.control.window() < *before && self.control.reduced());
+            yielded = self.inform(segment, &heard, &before, newest, rate, now);
         }
         if self.is_waiting() {
-            self.retransmission_at = self.timer(now);
+            self.restart_timeout(now);
         }
         // After the acknowledgement, so that a control that counts marks has counted this one.
-        if marks.is_some() {
-            self.on_echo(acknowledged, now);
+        if heard.marks.is_some() {
+            self.on_echo(heard.acknowledged, now);
         }
         // RFC 9937 section 6.2: with what is in flight after all this.
         if self.reduction.is_some() {
-            self.step_reduction(new, acknowledged > 0 && self.board.judgements() == judgements);
+            self.step_reduction(new, heard.acknowledged > 0 && self.board.judgements() == before.judgements);
         }
-        if let Some(before) = yielded {
-            self.start_reduction(Signal::Ecn, before);
+        if let Some(window) = yielded {
+            self.start_reduction(Signal::Ecn, window);
         }
         sample
     }
 
-    /// How many of the `new` segments that an acknowledgement is the first to cover were marked, if it tells of marks: all of
-    /// them where it echoes a mark, and else as many as its counters have grown by.
-    #[inline]
-    fn marks_of(&mut self, segment: &Segment, new: u32) -> Option<u32> {
-        match &mut self.decoder {
-            None => segment.ecn.has(EcnFlags::ECE).then_some(new),
-            Some(counts) => Some(counts.decode(segment, new).min(new)).filter(|&marked| marked > 0),
+    /// Tells the control of what an acknowledgement is the first to cover. Returns the window before, where it reduced that by
+    /// itself and only a stepwise reduction leads there.
+    #[inline(always)]
+    fn inform(
+        &mut self,
+        segment: &Segment,
+        heard: &Heard,
+        before: &Before,
+        newest: Option<Span>,
+        rate: Option<RateSample>,
+        now: Time,
+    ) -> Option<f64> {
+        let Heard { acknowledged, ref delivered, duplicates, marks, .. } = *heard;
+        let new = delivered.segments + duplicates;
+        let newly_acked = self.recovery.credit(acknowledged, delivered.segments, new);
+        // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
+        // stepwise reduction the window is there already, and it counts like any other (Linux).
+        let repaired = before.state == State::Recovery && !self.stepwise();
+        let in_recovery = repaired || self.recovery.state() == State::Recovery || self.reduction.is_some();
+        if acknowledged > 0 && !in_recovery {
+            self.idle.on_acknowledged(now);
         }
+        let window = self.stepwise().then(|| self.control.window());
+        let orderly = self.recovery.state() == State::Open
+            && self.reduction.is_none()
+            && self.board.is_calm()
+            && !(marks.is_some() && self.ecn.is_on());
+        let measured = self.measured(&segment.plain(), delivered.sent, newest, now);
+        self.control.on_ack(&Ack {
+            newly_acked,
+            delivered: new,
+            advanced: acknowledged,
+            selective: segment.blocks > 0,
+            flight: f64::from(before.flight),
+            in_recovery,
+            orderly,
+            marked: marks.is_some(),
+            unmarked: new - marks.unwrap_or(new),
+            rate,
+            ..measured
+        });
+        window.filter(|window| self.control.window() < *window && self.control.reduced())
     }
 
     /// What the control is told of an acknowledgement of one segment, as on the fast path, sent at `sent`.
@@ -193,7 +183,7 @@ impl Sender {
     /// Enters what `segment` covers into the scoreboard.
     #[inline]
     fn hear(&mut self, segment: &Segment, now: Time) -> Heard {
-        if self.rack.is_some() {
+        if self.recovery.is_by_time() {
             return self.hear_by_time(segment, now);
         }
         let first = self.board.first();
@@ -203,23 +193,9 @@ impl Sender {
         Heard { acknowledged, first, delivered, duplicates: 0, timed, marks: None }
     }
 
-    /// The same with all that time-based loss detection wants to know.
-    #[inline(never)]
-    fn hear_by_time(&mut self, segment: &Segment, now: Time) -> Heard {
-        let (first, sacked_end) = (self.board.first(), self.board.sacked_end());
-        let acknowledged = segment.number.saturating_sub(first);
-        let doubtful_after = Time::from_nanos(now.as_nanos().saturating_sub(self.rtt.min().as_nanos()));
-        self.board.begin_evidence(doubtful_after, segment.stamp);
-        let mut delivered = Delivered::default();
-        let timed = self.enter(segment, &mut delivered);
-        let duplicates = if segment.blocks > 0 { self.duplicates_reported(segment, first) } else { 0 };
-        self.note_delivered(&delivered, sacked_end, now);
-        Heard { acknowledged, first, delivered, duplicates, timed, marks: None }
-    }
-
     /// Enters cumulative acknowledgement and SACK blocks. What it returns is [`Heard::timed`].
     #[inline]
-    fn enter(&mut self, segment: &Segment, delivered: &mut Delivered) -> Option<[Time; 2]> {
+    pub(super) fn enter(&mut self, segment: &Segment, delivered: &mut Delivered) -> Option<[Time; 2]> {
         self.board.acknowledge(segment.number, delivered);
         let in_order = delivered.once.take().filter(|_| !delivered.again);
         if segment.blocks > 0 {
@@ -234,36 +210,21 @@ impl Sender {
     /// An acknowledgement arrived after a later one. What it says of received segments may be new all the same.
     #[inline(never)]
     fn on_old_ack(&mut self, segment: &Segment, now: Time) {
-        if segment.blocks > 0 && self.rack.is_some() {
+        if segment.blocks > 0 && self.recovery.is_by_time() {
             let mut heard = self.hear_by_time(segment, now);
-            // Counts on it are superseded (RFC 9768 section 3.2.2.1).
-            heard.marks = (self.decoder.is_none() && segment.ecn.has(EcnFlags::ECE)).then_some(0);
+            heard.marks = self.ecn.old_marks_of(segment);
             self.respond_by_time(segment, &heard, now);
             self.report_losses(now);
         }
     }
 
-    /// RFC 5681 section 3.2, RFC 6582 section 3.2, RFC 6675 section 5. SND.UNA moved by `acknowledged` segments, and `delivered` are
-    /// covered for the first time.
-    #[inline]
-    pub(super) fn respond_by_count(&mut self, acknowledged: u32, delivered: u32, now: Time) {
-        let state = self.state;
-        if acknowledged > 0 {
-            self.on_progress(acknowledged, now);
-        } else if self.board.outstanding() > 0 && (!self.sack || delivered > 0) {
-            if let (Some(sampler), false) = (&mut self.rate, self.sack) {
-                sampler.on_duplicate(now);
-            }
-            self.on_duplicate(now);
-        }
-        // RFC 6675 section 5 asks at the next duplicate acknowledgement, but there may never be one.
-        if self.state == State::Open && self.board.has_lost() {
-            let flight =
-                if state == State::Open { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
-            self.enter_recovery(flight, now);
-        }
-        if self.recover.get().is_some_and(|recover| self.board.lost_end() > recover) {
-            self.reduce_again(now);
+    /// What the machine of loss recovery makes of it.
+    #[inline(always)]
+    fn respond(&mut self, segment: &Segment, heard: &Heard, now: Time) {
+        if self.recovery.is_by_time() {
+            self.respond_by_time(segment, heard, now);
+        } else {
+            self.respond_by_count(heard.acknowledged, heard.delivered.segments, now);
         }
     }
 
@@ -288,8 +249,8 @@ impl Sender {
     /// What a rate sample says of the end of an acknowledgement.
     #[inline]
     pub(super) fn present(&self, now: Time) -> Present {
-        let repairing = matches!(self.state, State::Recovery | State::Loss);
-        let held = (self.pacing_slack == Slack::Departures).then(|| self.next_send_at.since(now));
+        let repairing = self.recovery.is_repairing();
+        let held = (self.pacing_slack == Slack::Departures).then(|| self.pacing.next_at().since(now));
         Present { now, in_flight: self.in_flight(), held, min_rtt: self.rtt.min(), repairing }
     }
 
@@ -303,22 +264,14 @@ impl Sender {
         }
     }
 
-    /// What the control may count of `delivered` segments, of which `received` are no repeats: a suspected loss opens no
-    /// window. What is delivered meanwhile waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042), or
-    /// never counts (Linux, also where duplicate acknowledgements without SACK reported it), unless reordering is common and
-    /// something has newly come (`tcp_may_raise_cwnd`).
-    #[inline]
-    fn credit(&mut self, acknowledged: u32, received: u32, delivered: u32) -> u32 {
-        if self.conserves {
-            let known = std::mem::take(&mut self.uncredited);
-            let progress = acknowledged > 0 || (received > 0 && self.expects_reordering());
-            return if progress { delivered - known } else { 0 };
+    /// Feeds the estimator. Returns the sample that it got, and the round-trip time that the control hears of.
+    #[inline(always)]
+    fn sample(&mut self, segment: &Segment, heard: &Heard, now: Time) -> (Option<Span>, Option<Span>) {
+        if self.times_segments {
+            return self.sample_segments(segment, heard, now);
         }
-        if acknowledged == 0 && self.state == State::Open {
-            self.uncredited += delivered;
-            return 0;
-        }
-        delivered + std::mem::take(&mut self.uncredited)
+        let newest = heard.delivered.unambiguous.then(|| now.since(heard.delivered.sent));
+        (self.sample_rtt(&segment.plain(), heard.acknowledged, newest, now), newest)
     }
 
     /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that
@@ -352,10 +305,7 @@ impl Sender {
     /// sent, and where that was sent again, with the timestamp's, which counts in ms. Returns that, and what the control hears.
     fn sample_segments(&mut self, segment: &Segment, heard: &Heard, now: Time) -> (Option<Span>, Option<Span>) {
         let (sample, newest) = match heard.timed {
-            Some(sent) => {
-                let [sample, newest] = sent.map(|sent| now.since(sent));
-                (sample, newest)
-            }
+            Some([oldest, newest]) => (now.since(oldest), now.since(newest)),
             None if self.timestamps && heard.acknowledged > 0 => {
                 let millis = |time: Time| time.as_nanos() / Span::from_millis(1).as_nanos();
                 let echoed = Span::from_millis((millis(now) - millis(segment.stamp).min(millis(now))).max(1));

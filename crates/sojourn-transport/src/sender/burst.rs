@@ -4,8 +4,8 @@
 //! (`tcp_tso_autosize`), half of the window at most (`tcp_cwnd_test`). A shorter one may wait for the acknowledgement that is
 //! just about to come (`tcp_tso_should_defer`). Pacing counts once for a burst. Retransmissions go one by one.
 
-use super::{Sender, State};
-use crate::options::Slack;
+use super::Sender;
+use super::recovery::State;
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Time};
 
@@ -130,9 +130,9 @@ impl Sender {
     /// The window lets something be sent; whether it waits for more of it.
     #[inline(never)]
     pub(super) fn defers_burst(&mut self, now: Time) -> bool {
-        let new = self.has_new() && !(self.sends_lost() && self.board.next_lost().is_some());
+        let new = self.has_new() && !(self.recovery.sends_lost() && self.board.next_lost().is_some());
         // A probe is one segment, and so is a retransmission.
-        if !new || self.probe.beyond_window {
+        if !new || self.recovery.probes_beyond_window() {
             return false;
         }
         let next = self.board.next();
@@ -160,7 +160,7 @@ impl Sender {
         let written = self.bursts.as_ref().and_then(|bursts| bursts.written);
         let recent = written.is_some_and(|written| now.since(written) <= PATIENCE);
         let more_behind = self.end - self.board.next() > chunk;
-        if self.state != State::Open
+        if self.recovery.state() != State::Open
             || !recent
             || limit >= most
             || (more_behind && limit >= chunk)
@@ -203,11 +203,10 @@ impl Sender {
             None => self.gap(self.window()).map(|gap| gap * u64::from(sent)),
         };
         if let Some(gap) = gap {
-            self.next_send_at =
-                now + if linux && self.pacing_slack != Slack::None { self.slackened(gap, now) } else { gap };
+            self.leave_gap(gap, linux, now);
         }
         if let Some(bursts) = &mut self.bursts {
-            bursts.written = Some(self.next_send_at.max(now));
+            bursts.written = Some(self.pacing.next_at().max(now));
         }
     }
 }

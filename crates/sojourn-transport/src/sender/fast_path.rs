@@ -3,8 +3,9 @@
 //! upon a duplicate that reports nothing else, and what [`Sender::poll_transmit`] does where only window and pacing
 //! say whether the next segment goes.
 
+use super::Sender;
+use super::recovery::State;
 use super::sending::Choice;
-use super::{Sender, State};
 use crate::options::{Detection, Options, Reducing};
 use crate::segment::{PlainAck, Segment};
 use sojourn_congestion::{Ack, Control};
@@ -49,7 +50,7 @@ impl Sender {
             return None;
         }
         // One number and one branch: flows that are at ease and others take turns.
-        let suspicion = self.state as u32 | self.duplicates | self.uncredited | self.board.unrest();
+        let suspicion = self.recovery.suspicion() | self.board.unrest();
         if suspicion | reports != 0 {
             return None;
         }
@@ -61,13 +62,10 @@ impl Sender {
     /// What follows from an acknowledgement on the fast path, which [`on_ack`](Sender::on_ack) explains step by step.
     #[inline(always)]
     pub(super) fn on_fast_path(&mut self, plain: &PlainAck, found: &FastPath, now: Time) -> Option<Span> {
-        debug_assert!(
-            self.reduction.is_none() && self.recover.get().is_none_or(|recover| self.board.lost_end() <= recover)
-        );
-        debug_assert!(self.timed_out_at.is_none() && self.urgent.is_none() && self.limited_sent == 0);
+        debug_assert!(self.reduction.is_none() && self.recovery.is_calm(&self.board));
         let newest = Some(now.since(found.sent));
         let sample = self.sample_rtt(plain, 1, newest, now);
-        self.retransmission_at = self.timer(now);
+        self.restart_timeout(now);
         self.idle.on_acknowledged(now);
         let measured = self.measured(plain, found.sent, newest, now);
         let mut ack = Ack { flight: f64::from(found.flight), ..measured };
@@ -103,27 +101,26 @@ impl Sender {
             self.report_losses(now);
         }
         if self.is_waiting() {
-            self.retransmission_at = self.timer(now);
+            self.restart_timeout(now);
         }
     }
 
     /// What is sent now, where only window and pacing say whether a new segment goes; `None` where anything else does.
     #[inline(always)]
     pub(super) fn poll_fast_path(&mut self, now: Time) -> Option<Choice> {
-        if !self.has_fast_path || self.state == State::Handshake || !self.urgent.is_none() {
+        if !self.has_fast_path || self.recovery.is_urgent() {
             return None;
         }
+        // Nothing is in flight before the connection is open either.
         let flight = self.in_flight();
         if flight == 0 {
             return None;
         }
-        debug_assert!(self.has_fast_path && self.state != State::Handshake && self.urgent.is_none());
-        debug_assert_eq!(flight, self.in_flight());
-        debug_assert!(self.urgent_rescue.is_none() && !self.probe.beyond_window && self.sends_lost());
+        debug_assert!(!self.recovery.is_by_time() && self.recovery.state() != State::Handshake);
         let window = self.control.window();
         let full = f64::from(flight + 1) > window;
         // One branch: which of the two holds a paced flow back is hard to guess.
-        if full | (now < self.next_send_at) {
+        if full | (now < self.pacing.next_at()) {
             self.on_stop(full, now);
             return Some(Choice::Nothing);
         }
@@ -136,7 +133,7 @@ impl Sender {
         // One more is in flight now, so it is known what the next call finds.
         self.beyond = if f64::from(flight + 2) > window {
             Beyond::Full
-        } else if now < self.next_send_at {
+        } else if now < self.pacing.next_at() {
             Beyond::Paced
         } else {
             Beyond::Unknown

@@ -5,7 +5,8 @@
 //! instead of going to RW at once, ssthresh becomes 3/4 of the window where that is more, and a window that is in use only in
 //! part for a timeout moves half way to what was used.
 
-use super::{Sender, State};
+use super::Sender;
+use super::recovery::State;
 use crate::options::AfterIdle;
 use sojourn_congestion::{AppLimited, Control, Start, Unused};
 use sojourn_core::{Span, Time};
@@ -108,7 +109,7 @@ impl Sender {
     fn is_app_limited(&self) -> bool {
         match &self.rate {
             Some(sampler) if self.limited_at_write => sampler.is_app_limited(),
-            _ => !self.window_limited,
+            _ => !self.usage.is_limited(),
         }
     }
 
@@ -126,7 +127,7 @@ impl Sender {
     /// There is nothing to send although the window lets more be sent, or the receiver has no room for it.
     #[inline(never)]
     pub(super) fn on_app_limited(&mut self, now: Time) {
-        let begins = std::mem::replace(&mut self.window_limited, false);
+        let begins = self.usage.take_limited();
         let unused = if self.notes_use(false) { self.validate(now) } else { Unused::Keep };
         if begins || unused != Unused::Keep {
             self.control.on_app_limited(&AppLimited { now, unused });
@@ -149,6 +150,6 @@ impl Sender {
         }
         let used = f64::from(std::mem::take(&mut self.idle.most_used)).max(self.rtt.constants().restart_window);
         self.idle.used_up = now;
-        if self.state == State::Open { Unused::Average { used } } else { Unused::Keep }
+        if self.recovery.state() == State::Open { Unused::Average { used } } else { Unused::Keep }
     }
 }

@@ -7,7 +7,8 @@
 
 use super::Sender;
 use crate::options::Reducing;
-use sojourn_congestion::{Control, Signal};
+use sojourn_congestion::{Congestion, Control, Signal, Stage};
+use sojourn_core::Time;
 
 /// A reduction under way. Counts are in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,6 +101,26 @@ impl Sender {
             Some(reduction) => f64::from(reduction.window),
             None => self.control.window(),
         }
+    }
+
+    /// Tells the control of congestion noticed with `flight` segments out, `pipe` of them in the network.
+    pub(super) fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
+        let before = self.window();
+        self.tell(signal, Stage::New, flight, pipe, now);
+        self.ecn.on_reduced(self.board.next());
+        self.start_reduction(signal, before);
+    }
+
+    /// The same at any stage of a reduction.
+    pub(super) fn tell(&mut self, signal: Signal, stage: Stage, flight: u32, pipe: u32, now: Time) {
+        self.recovery.on_told();
+        self.ecn.on_told();
+        let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
+        #[cfg(test)]
+        let whole = self.control.window();
+        self.control.on_congestion(&Congestion { now, signal, flight, pipe, smoothed_rtt, stage });
+        #[cfg(test)]
+        self.told.push((signal, self.control.window() < whole));
     }
 
     /// The control has answered `signal`, at a window of `before` segments.

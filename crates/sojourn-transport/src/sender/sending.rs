@@ -1,34 +1,11 @@
-//! What is sent next, and when: window, pacing, the choice among lost and new segments.
+//! What is sent next: as far as window and pacing let something, the choice among lost and new segments.
 
-use super::probe::Pending;
-use super::{Sender, State, Timed, Transmit};
+use super::recovery::{Guess, State};
+use super::{Sender, Timed, Transmit};
 use crate::options::Slack;
 use sojourn_congestion::Control;
-use sojourn_core::{Optional, Span, Stream, Time};
+use sojourn_core::{Optional, Time};
 use std::hint::select_unpredictable;
-
-/// Random pauses of the sending host.
-#[derive(Debug)]
-pub(super) struct Jitter {
-    longest: Span,
-    random: Stream,
-    /// When data was last sent; `None` while a pause lasts, and until something is sent after it.
-    burst: Option<Time>,
-}
-
-impl Jitter {
-    /// Pauses of at most `longest`.
-    pub(super) fn new(longest: Span, random: Stream) -> Jitter {
-        Jitter { longest, random, burst: None }
-    }
-
-    /// The pause that begins as data may be sent at `now`, unless one has begun since data was last sent.
-    #[inline(never)]
-    fn pause(&mut self, now: Time) -> Option<Span> {
-        self.burst.take_if(|burst| *burst < now)?;
-        Some(self.longest.mul_f64(self.random.uniform()))
-    }
-}
 
 /// What goes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,9 +19,6 @@ pub(super) enum Choice {
     /// This segment again.
     Again(u32),
 }
-
-/// Segments of a connection that go at once.
-const UNPACED: u64 = 10;
 
 impl Sender {
     /// The next thing to send now; call until it returns `None`.
@@ -61,14 +35,14 @@ impl Sender {
             Choice::Again(number) => (number, true),
         };
         let payload_bytes = self.payload_of(number, retransmission);
-        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
+        let cwr = !retransmission && self.ecn.take_cwr();
         Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
     }
 
     /// The same, whatever there may be to send.
     #[inline(never)]
     fn poll_any(&mut self, now: Time) -> Choice {
-        if self.state == State::Handshake {
+        if self.recovery.state() == State::Handshake {
             return if self.take_syn(now) { Choice::Syn } else { Choice::Nothing };
         }
         match self.poll_segment(now) {
@@ -78,26 +52,15 @@ impl Sender {
         }
     }
 
-    #[inline(never)]
-    fn take_syn(&mut self, now: Time) -> bool {
-        if !self.syn_due || self.end == 0 {
-            return false;
-        }
-        self.syn_due = false;
-        self.first_syn = self.first_syn.min(now);
-        self.retransmission_at = self.timer(now);
-        true
-    }
-
     /// The segment to send now, as far as window and pacing let one, and whether it was sent before.
     #[inline]
     fn poll_segment(&mut self, now: Time) -> Option<(u32, bool)> {
-        if !self.urgent.is_none() || !self.urgent_rescue.is_none() {
+        if self.recovery.is_urgent() || self.recovery.is_probe_urgent() {
             return self.send_urgent(now);
         }
         loop {
             let sent = self.poll_window(now);
-            if sent.is_some() || self.sends_lost() || !self.end_new_first() {
+            if sent.is_some() || self.recovery.sends_lost() || !self.recovery.end_new_first(self.board.next()) {
                 return sent;
             }
         }
@@ -106,11 +69,11 @@ impl Sender {
     /// Sends what must go whatever the window says.
     #[inline(never)]
     fn send_urgent(&mut self, now: Time) -> Option<(u32, bool)> {
-        if let Some(number) = self.urgent.take() {
+        if let Some(number) = self.recovery.take_urgent() {
             self.send_again(number, now);
             return Some((number, true));
         }
-        let number = self.urgent_rescue.take()?;
+        let number = self.recovery.take_urgent_probe()?;
         self.rescue(number, now);
         // Linux counts the probe among what has left, and so what follows it is paced (`tcp_update_skb_after_send`).
         if self.pacing_slack == Slack::Departures {
@@ -133,26 +96,19 @@ impl Sender {
         let flight = self.in_flight();
         // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
         let full = (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout());
-        if full && !self.probe.beyond_window {
+        let beyond_window = self.recovery.probes_beyond_window();
+        if full && !beyond_window {
             self.on_window_limited(now);
             return None;
         }
-        if let Some(jitter) = &mut self.jitter
-            && let Some(pause) = jitter.pause(now)
-        {
-            self.next_send_at = self.next_send_at.max(now + pause);
-        }
-        if now < self.next_send_at {
+        if self.pacing.holds_back(now) {
             return None;
         }
-        let beyond_window = self.probe.beyond_window;
         if self.bursts.is_some() && self.defers_burst(now) {
             return None;
         }
         let choice = self.choose(now)?;
-        if let Some(jitter) = &mut self.jitter {
-            jitter.burst = Some(now);
-        }
+        self.pacing.on_sent(now);
         if self.bursts.is_some() {
             self.begin_burst(!choice.1, beyond_window, now);
         } else {
@@ -164,7 +120,7 @@ impl Sender {
     /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess; and whether it was sent before.
     #[inline]
     fn choose(&mut self, now: Time) -> Option<(u32, bool)> {
-        if self.sends_lost()
+        if self.recovery.sends_lost()
             && let Some(number) = self.board.next_lost()
         {
             self.send_again(number, now);
@@ -175,18 +131,16 @@ impl Sender {
         if next < self.end && room {
             if self.board.outstanding() == 0 {
                 self.start(now);
-            } else if self.state != State::Open {
+            } else if self.recovery.state() != State::Open {
                 self.start_in_repair(now);
             }
             self.send_new(next, now);
             return Some((next, false));
         }
-        if self.state == State::Recovery
-            && self.sack
-            && self.rack.is_none()
-            && let Some(guess) = self.guess(now)
+        if self.recovery.state() == State::Recovery
+            && let Some(guess) = self.recovery.guess(&mut self.board)
         {
-            return Some((guess, true));
+            return Some((self.send_guess(&guess, now), true));
         }
         self.on_app_limited(now);
         let in_flight = self.in_flight();
@@ -199,20 +153,18 @@ impl Sender {
         None
     }
 
-    /// A hole that may be lost, or once per recovery the last segment (RFC 6675 `NextSeg` rules 3 and 4).
     #[inline(never)]
-    fn guess(&mut self, now: Time) -> Option<u32> {
-        if let Some(number) = self.board.next_hole() {
-            self.send_again(number, now);
-            return Some(number);
+    fn send_guess(&mut self, guess: &Guess, now: Time) -> u32 {
+        match *guess {
+            Guess::Hole(number) => {
+                self.send_again(number, now);
+                number
+            }
+            Guess::Last(number) => {
+                self.rescue(number, now);
+                number
+            }
         }
-        if self.rescued {
-            return None;
-        }
-        let number = self.board.next_rescue()?;
-        self.rescued = true;
-        self.rescue(number, now);
-        Some(number)
     }
 
     /// Sends `number` again, which changes no count.
@@ -234,35 +186,20 @@ impl Sender {
         self.idle.on_sent(now);
         self.board.send_new(now);
         self.usage.on_sent();
-        // One branch: during a repair there are duplicates, too.
-        if (self.duplicates > 0) & (self.state == State::Open) {
-            let beyond = f64::from(self.board.outstanding()) > self.window();
-            self.limited_sent += u32::from(beyond);
-        }
+        self.note_new();
         // Chosen, not branched to: with small windows nobody can guess when the next one is timed.
         let is_timed = !self.timestamps & self.timed.number.is_none();
         self.timed.number = select_unpredictable(is_timed, Optional::some(number), self.timed.number);
         self.timed.since = select_unpredictable(is_timed, now, self.timed.since);
-        if self.rack.is_some() {
-            // The retransmission timer of a probe has been started.
-            if !std::mem::take(&mut self.probe.beyond_window) {
-                self.restart_timer_for_new(self.board.outstanding() == 1, now);
-            }
-        } else if self.retransmission_at == Time::NEVER {
-            self.retransmission_at = self.timer(now);
-        }
+        self.time_new(now);
     }
 
     #[inline(never)]
     fn send_again(&mut self, number: u32, now: Time) {
         self.start_in_repair(now);
         self.note_again(number, now);
-        self.undo.on_sent_again(now);
         self.board.retransmit(number, now);
-        if self.rack.is_some() && number == self.board.first() && self.pending != Pending::Reordering {
-            self.pending = Pending::Retransmission;
-            self.rearm(now);
-        }
+        self.after_again(number, now);
     }
 
     fn note_again(&mut self, number: u32, now: Time) {
@@ -284,43 +221,6 @@ impl Sender {
         let in_flight = self.in_flight();
         if let Some(sampler) = &mut self.rate {
             sampler.on_send(number, in_flight, now);
-        }
-    }
-
-    /// A gap after the segment that is sent now, as Linux shortens it (`tcp_update_skb_after_send`).
-    #[inline(never)]
-    pub(super) fn slackened(&self, gap: Span, now: Time) -> Span {
-        if self.transmissions() < UNPACED {
-            return Span::ZERO;
-        }
-        gap - (gap / 2).min(now.since(self.next_send_at))
-    }
-
-    /// Sets the earliest time of the next segment.
-    #[inline(always)]
-    pub(super) fn pace(&mut self, now: Time, window: f64) {
-        // Nearly all windows are of at least a segment, and most flows are not paced.
-        if self.is_paced || window < 1.0 {
-            self.set_gap(now, window);
-        }
-    }
-
-    #[inline]
-    fn set_gap(&mut self, now: Time, window: f64) {
-        let Some(gap) = self.gap(window) else { return };
-        let slack = self.pacing_slack != Slack::None && self.control.pacing_rate().is_some();
-        self.next_send_at = now + if slack { self.slackened(gap, now) } else { gap };
-    }
-
-    /// The gap after one segment, where there is to be one.
-    #[inline(always)]
-    pub(super) fn gap(&self, window: f64) -> Option<Span> {
-        if let Some(rate) = self.control.pacing_rate() {
-            Some(rate.transmission(u64::from(self.payload_bytes)))
-        } else if window < 1.0 {
-            Some(self.rtt.smoothed().mul_f64(1.0 / window))
-        } else {
-            self.rtt.constants().pacing.map(|gain| self.rtt.smoothed().mul_f64(1.0 / (gain * window)))
         }
     }
 }

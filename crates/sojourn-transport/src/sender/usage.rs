@@ -13,6 +13,8 @@ use sojourn_core::Time;
 #[derive(Debug)]
 pub(super) struct Usage {
     by_round_trip: bool,
+    /// Whether it was full when sending last came to a stop.
+    limited: bool,
     /// Whether new segments were sent since sending last came to a stop.
     sent: bool,
     /// `is_cwnd_limited`.
@@ -26,7 +28,17 @@ pub(super) struct Usage {
 impl Usage {
     /// Of a connection that has sent nothing.
     pub(super) fn new(by_round_trip: bool) -> Usage {
-        Usage { by_round_trip, sent: false, full: false, most_out: 0, until: 0 }
+        Usage { by_round_trip, limited: false, sent: false, full: false, most_out: 0, until: 0 }
+    }
+
+    /// Whether the window lets nothing more be sent.
+    pub(super) fn is_limited(&self) -> bool {
+        self.limited
+    }
+
+    /// The window lets more be sent; whether it did not before.
+    pub(super) fn take_limited(&mut self) -> bool {
+        std::mem::take(&mut self.limited)
     }
 
     /// A new segment is sent.
@@ -40,7 +52,7 @@ impl Sender {
     /// Whether the window counts as used.
     #[inline(always)]
     pub(super) fn uses_window(&self) -> bool {
-        if self.usage.by_round_trip { self.used_window() } else { self.window_limited }
+        if self.usage.by_round_trip { self.used_window() } else { self.usage.limited }
     }
 
     /// Whether it was used in this round trip.
@@ -53,7 +65,7 @@ impl Sender {
     /// The window does not let more be sent.
     #[inline]
     pub(super) fn on_window_limited(&mut self, now: Time) {
-        self.window_limited = true;
+        self.usage.limited = true;
         if !self.usage.by_round_trip {
             return self.idle.on_used(now);
         }
@@ -67,7 +79,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn on_stop(&mut self, full: bool, now: Time) {
         if !self.usage.by_round_trip {
-            self.window_limited |= full;
+            self.usage.limited |= full;
             self.idle.on_used_if(full, now);
         } else if full {
             self.on_window_limited(now);

@@ -1,6 +1,7 @@
 //! What can be seen of a sender from outside.
 
-use super::{Sender, State};
+use super::Sender;
+use super::recovery::State;
 use sojourn_congestion::Control;
 use sojourn_core::{Rate, Span};
 
@@ -55,7 +56,7 @@ impl Sender {
     pub fn view(&self) -> View {
         let bytes = f64::from(self.payload_bytes);
         let (window, threshold) = (self.window(), self.control.slow_start_threshold());
-        let phase = match self.state {
+        let phase = match self.recovery.state() {
             State::Handshake => Phase::Handshake,
             State::Recovery => Phase::Recovery,
             State::Loss => Phase::Loss,

@@ -140,12 +140,12 @@ fn lower_after_a_needless_timeout(rtt_sample: &'static str) -> BTreeSet<String> 
         let (next, window) = (path.sender.board.next(), path.sender.control.window());
         path.holds = Box::new(move |number, _| if number >= next { 1500 } else { 0 });
         let now = millis(path);
-        while path.sender.undo.taken_back == 0 && millis(path) < now + 5000 {
+        while path.sender.recovery.taken_back == 0 && millis(path) < now + 5000 {
             let then = millis(path) + 1;
             path.run(then);
         }
         assert!(path.sender.counts.timeouts > 0, "{whose}\n{}", tail(path));
-        assert_eq!(path.sender.undo.taken_back, 1, "{whose}\n{}", tail(path));
+        assert_eq!(path.sender.recovery.taken_back, 1, "{whose}\n{}", tail(path));
         let told = path.sender.rtt().max() >= Span::from_millis(1500);
         assert_eq!(told, rtt_sample == "segment", "{whose}\n{}", tail(path));
         let after = path.sender.control.window();

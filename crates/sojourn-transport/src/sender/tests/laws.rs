@@ -1,6 +1,7 @@
 //! What holds at every step of every test, whatever the path does.
 
-use crate::sender::{Sender, State};
+use crate::sender::Sender;
+use crate::sender::recovery::State;
 use sojourn_congestion::{Control, Signal};
 
 /// What was seen of a sender.
@@ -19,7 +20,7 @@ pub struct Laws {
 
 impl Laws {
     pub fn before_ack(&mut self, sender: &Sender) {
-        self.before = (sender.told.len(), sender.undo.taken_back);
+        self.before = (sender.told.len(), sender.recovery.taken_back);
     }
 
     /// RFC 5681 section 4.3, RFC 3168 section 6.1.2, RFC 6675 section 5: losses and marks of one window of data reduce the
@@ -27,7 +28,7 @@ impl Laws {
     pub fn after_ack(&mut self, sender: &Sender, table: &str) {
         let (told, taken_back) = self.before;
         let (first, next) = (sender.board.first(), sender.board.next());
-        if sender.undo.taken_back > taken_back {
+        if sender.recovery.taken_back > taken_back {
             self.reduced = None;
         }
         if sender.told[told..].iter().any(|(_, lowered)| *lowered) {
@@ -36,8 +37,8 @@ impl Laws {
             assert!(once, "two reductions in a window: {:?}, SND.UNA is {first}\n{table}", self.reduced);
             // A repair by a tail loss probe is over with its reduction: Linux takes the loss of another segment that was out by
             // then for a second indication (`tcp_process_tlp_ack`, `tcp_enter_recovery`).
-            let by_probe =
-                sender.state == State::Open && sender.told[told..].iter().any(|(signal, _)| *signal == Signal::Loss);
+            let by_probe = sender.recovery.state() == State::Open
+                && sender.told[told..].iter().any(|(signal, _)| *signal == Signal::Loss);
             self.reduced = (!by_probe).then_some(next);
         }
         self.step = sender.reduction.get().map(|reduction| match self.step {
@@ -62,7 +63,7 @@ impl Laws {
 
     pub fn before_timer(&mut self, sender: &Sender) {
         self.judged = sender.board.judgements();
-        self.before.1 = sender.undo.taken_back;
+        self.before.1 = sender.recovery.taken_back;
     }
 
     pub fn after_timer(&mut self, sender: &Sender, timed_out: bool) {

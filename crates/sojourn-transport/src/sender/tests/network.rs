@@ -4,7 +4,8 @@ use super::laws::Laws;
 use crate::options::{DESCRIPTOR, Options};
 use crate::receiver::{Clock, Receiver};
 use crate::segment::{EcnFlags, Segment, SegmentKind};
-use crate::sender::{Sender, State, Transmit};
+use crate::sender::recovery::State;
+use crate::sender::{Sender, Transmit};
 use sojourn_congestion::{AnyControl, Control};
 use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Span, Stream, Time};
@@ -286,9 +287,7 @@ impl Network {
     pub fn transmit(&mut self, input: &str) {
         let mut line = format!("{:>5} {input}:", self.now.since(Time::ZERO).as_nanos() / 1_000_000);
         loop {
-            let Sender { urgent, urgent_rescue, probe, .. } = &self.sender;
-            // A probe that is a retransmission asks no window either (RFC 8985 section 7.3).
-            let outside_window = !urgent.is_none() || !urgent_rescue.is_none() || probe.beyond_window;
+            let outside_window = self.sender.recovery.is_beyond_window();
             let Some(transmit) = self.sender.poll_transmit(self.now) else { break };
             match transmit {
                 Transmit::Syn => {
@@ -302,11 +301,11 @@ impl Network {
                 }
                 Transmit::Data { number, payload_bytes, retransmission, cwr } => {
                     line += &self.send(number, payload_bytes, retransmission, cwr);
-                    self.check_window(outside_window || self.sender.rescued);
+                    self.check_window(outside_window || self.sender.recovery.rescued());
                 }
             }
         }
-        let state = match self.sender.state {
+        let state = match self.sender.recovery.state() {
             State::Handshake | State::Open => "",
             State::Recovery => " recovery",
             State::Loss => " loss",
@@ -325,7 +324,7 @@ impl Network {
         if !retransmission {
             assert_eq!(number as usize, self.payload_bytes.len(), "new segments go out in order");
             self.payload_bytes.push(payload_bytes);
-            if self.sender.ecn {
+            if self.sender.ecn.is_on() {
                 self.capable.push(number);
             }
         }
@@ -337,7 +336,7 @@ impl Network {
         self.free_at = leaves;
         let lost = (self.drops)(number, before);
         if !lost {
-            let marked = self.sender.ecn && !retransmission && (self.marks)(number, before);
+            let marked = self.sender.ecn.is_on() && !retransmission && (self.marks)(number, before);
             let segment = Segment {
                 ecn: EcnFlags::when(cwr, EcnFlags::CWR),
                 delay_nanos: self.sender.echo_nanos(),
@@ -366,7 +365,7 @@ impl Network {
             self.table()
         );
         let outstanding = f64::from(sender.board.outstanding());
-        if sender.state == State::Open && !sender.conserves {
+        if sender.recovery.state() == State::Open && !sender.recovery.conserves {
             assert!(outstanding <= self.window().max(1.0) + 2.0, "{outstanding} outstanding\n{}", self.table());
         }
     }
@@ -375,16 +374,16 @@ impl Network {
     fn check(&self) {
         let sender = &self.sender;
         sender.board.check();
-        if sender.state != State::Handshake {
+        if sender.recovery.state() != State::Handshake {
             let waits = sender.board.outstanding() > 0 || sender.control.waits_for_timeout();
             assert_eq!(
-                sender.retransmission_at != Time::NEVER,
+                sender.timer.at() != Time::NEVER,
                 waits,
                 "the timer runs while data is out, or the control waits for it\n{}",
                 self.table()
             );
         }
-        if sender.state == State::Open {
+        if sender.recovery.state() == State::Open {
             assert!(!sender.board.has_lost(), "a known loss is being repaired\n{}", self.table());
         }
         assert!(self.receiver.next() >= sender.board.first(), "acknowledged but not received");

@@ -192,3 +192,18 @@ fn no_probe_in_a_repair() {
     );
     path.assert_complete(10);
 }
+
+/// RFC 3168 section 6.1.2: new data says that the window was reduced, for this reason, too. Where marks are counted its CWR is a
+/// bit of a counter (RFC 9768 section 3.2.2).
+#[test]
+fn what_a_probe_repaired_is_told_unless_marks_are_counted() {
+    for (feedback, told) in [("classic", true), ("accecn", false)] {
+        let ecn = [("ecn", Value::Boolean(true)), ("ecn_feedback", Value::Choice(feedback))];
+        let mut path = linux(8, &ecn);
+        path.drops = first(&[7]);
+        path.send_segments(8).run(1000);
+        path.send_segments(60).run(100_000);
+        path.assert_complete(60);
+        assert_eq!(path.reduced.len(), usize::from(told), "{feedback}\n{}", path.table());
+    }
+}

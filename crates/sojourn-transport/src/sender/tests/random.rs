@@ -2,7 +2,8 @@
 
 use super::network::{Network, network, preset};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
-use crate::sender::{BurstLimits, State};
+use crate::sender::BurstLimits;
+use crate::sender::recovery::State;
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Stream, Time};
@@ -214,8 +215,8 @@ proptest! {
                 prop_assert!(sent < 20_000);
             }
             path.sender.board.check();
-            prop_assert!(path.sender.state != State::Handshake || !setup.handshake);
-            prop_assert_eq!(path.sender.retransmission_at != Time::NEVER, path.sender.board.outstanding() > 0);
+            prop_assert!(path.sender.recovery.state() != State::Handshake || !setup.handshake);
+            prop_assert_eq!(path.sender.timer.at() != Time::NEVER, path.sender.board.outstanding() > 0);
         }
     }
 }

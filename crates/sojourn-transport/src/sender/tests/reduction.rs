@@ -1,7 +1,7 @@
 //! RFC 9937: proportional rate reduction.
 
-use super::super::State;
 use super::network::{Network, first, network, network_with, preset};
+use crate::sender::recovery::State;
 use sojourn_congestion::{Control, Signal};
 use sojourn_core::Time;
 use sojourn_core::registry::{Params, Value};
@@ -126,13 +126,13 @@ fn a_loss_halves_what_a_mark_has_left_so_far() {
     path.drops = first(&[9]);
     path.send_forever().run(101);
     let begun = path.sender.reduction.get().expect("the mark");
-    while path.sender.state == State::Open {
+    while path.sender.recovery.state() == State::Open {
         let then = path.now.since(Time::ZERO).as_nanos() / 1_000_000 + 1;
         path.run(then);
     }
     let goes_on = path.sender.reduction.get().expect("goes on");
     assert_eq!((goes_on.before, goes_on.sent_before), (begun.before, begun.sent_before), "{}", path.table());
-    assert_eq!(path.sender.urgent.get(), None, "the retransmission goes out with the rest");
+    assert!(!path.sender.recovery.is_urgent(), "the retransmission goes out with the rest");
     let before: f64 = path.log[path.log.len() - 2].rsplit('|').next().unwrap().trim().parse().unwrap();
     assert!(before > 28.0, "{}", path.table());
     assert_eq!(path.threshold(), (before / 2.0).floor(), "{}", path.table());

@@ -1,7 +1,6 @@
 //! Which round-trip time the estimator takes, and which one a control is told: Vegas shows the least it was told.
 
 use super::network::{Network, first, network_of, preset, these};
-use crate::options::Slack;
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
 
@@ -104,7 +103,7 @@ fn departures_are_told() {
     let sent = |slack| {
         let mut path = network_of("bbr", &[("pacing_slack", Value::Choice(slack))], &[]);
         path.send_forever().run(3000);
-        let held = path.sender.pacing_slack == Slack::Departures;
+        let held = path.sender.pacing_slack == crate::options::Slack::Departures;
         (held, path.table())
     };
     let (plain, told) = (sent("linux"), sent("departures"));

@@ -142,7 +142,7 @@ fn less_than_one_segment() {
     path.sender.rtt.sample(Span::from_millis(100), 0, 0);
     path.sender.supply_forever();
     path.sender.pace(path.now, 0.25);
-    assert_eq!(path.sender.next_send_at.as_nanos(), 400_000_000);
+    assert_eq!(path.sender.pacing.next_at().as_nanos(), 400_000_000);
     path.transmit("too early");
     assert_eq!(sends(&path), Vec::<u64>::new());
     path.run(400);

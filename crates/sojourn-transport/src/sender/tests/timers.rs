@@ -264,10 +264,10 @@ fn a_control_may_wait_for_the_timer() {
 /// instant.
 #[test]
 fn waits_are_counted_in_ticks() {
-    let tick = ("timer_tick", Value::Span(Span::from_millis(10)));
     let expiry = |rounding, now, wait| {
-        let path = network(&[tick, ("timer_rounding", Value::Choice(rounding))], &[]);
-        let at = path.sender.expiry(Time::ZERO + Span::from_millis(now), Span::from_millis(wait));
+        let path = network(&[("timer_rounding", Value::Choice(rounding))], &[]);
+        let (now, tick) = (Time::ZERO + Span::from_millis(now), Span::from_millis(10));
+        let at = path.sender.timer.expiry(now, Span::from_millis(wait), tick);
         at.since(Time::ZERO).as_millis_f64()
     };
     for (now, wait, ticks, instant) in

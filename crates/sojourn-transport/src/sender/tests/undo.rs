@@ -242,7 +242,7 @@ fn taken_back_with(late: (u32, u64), segments: u32, changes: &[(&str, Value)]) -
     path.holds = Box::new(move |number, nth| if (number, nth) == (late.0, 0) { late.1 } else { 0 });
     path.send_segments(u64::from(segments)).run(100_000);
     path.assert_complete(segments);
-    (path.sender.undo.taken_back, path)
+    (path.sender.recovery.taken_back, path)
 }
 
 /// Step 3a ends the suspicion: what was sent once and arrives afterwards takes nothing back. The new data of step 2b is
@@ -277,7 +277,7 @@ fn a_timeout_during_a_repair_is_not_suspected() {
     path.send_segments(15).run(100_000);
     path.assert_complete(15);
     assert!(path.sender.counts.timeouts > 0, "{}", path.table());
-    assert_eq!(path.sender.undo.taken_back, 0, "{}", path.table());
+    assert_eq!(path.sender.recovery.taken_back, 0, "{}", path.table());
 }
 
 /// Step 1 for a timer that goes off again: the retransmission of 8 is lost too, and all behind it is late.
@@ -288,7 +288,7 @@ fn a_second_timeout_is_suspected() {
     path.holds = Box::new(|number, nth| if nth == 0 && (9..24).contains(&number) { 850 } else { 0 });
     path.send_segments(24).run(100_000);
     path.assert_complete(24);
-    assert_eq!((path.sender.counts.timeouts, path.sender.undo.taken_back), (2, 1), "{}", path.table());
+    assert_eq!((path.sender.counts.timeouts, path.sender.recovery.taken_back), (2, 1), "{}", path.table());
     assert_eq!(path.times_sent[&20], 1);
 }
 
@@ -325,7 +325,7 @@ fn reports_are_counted_down() {
         for (number, blocks) in reports {
             give(&mut path, *number, blocks);
         }
-        assert_eq!(path.sender.undo.taken_back, taken_back, "{reports:?}\n{}", path.table());
+        assert_eq!(path.sender.recovery.taken_back, taken_back, "{reports:?}\n{}", path.table());
     }
 }
 
@@ -342,7 +342,7 @@ fn more_reports_than_retransmissions_prove_nothing() {
         path.run(115);
         give(&mut path, 10, &[]);
         give(&mut path, 10, &[(2, 3)]);
-        assert_eq!(path.sender.undo.taken_back, taken_back, "{}", path.table());
+        assert_eq!(path.sender.recovery.taken_back, taken_back, "{}", path.table());
     }
 }
 
@@ -355,7 +355,7 @@ fn a_mark_after_the_repair_keeps_its_reduction() {
         path.marks = Box::new(move |number, _| marked && number == 16);
         path.send_segments(18).run(100_000);
         path.assert_complete(18);
-        assert_eq!(path.sender.undo.taken_back, taken_back, "{}", path.table());
+        assert_eq!(path.sender.recovery.taken_back, taken_back, "{}", path.table());
     }
 }
 
@@ -401,7 +401,7 @@ fn a_repair_that_ends_with_an_old_stamp_is_taken_back() {
     path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 60 } else { 0 });
     path.send_segments(10).run(100_000);
     path.assert_complete(10);
-    assert_eq!((path.sender.undo.taken_back, path.window()), (1, 12.0), "{}", path.table());
+    assert_eq!((path.sender.recovery.taken_back, path.window()), (1, 12.0), "{}", path.table());
 }
 
 /// RFC 3168: a mark that is echoed with the acknowledgement that would take the repair back keeps what the loss lowered.
@@ -423,9 +423,9 @@ fn a_report_larger_than_the_receive_window_is_ignored() {
     let mut path = repairing(&[2]);
     give(&mut path, 10, &[]);
     give(&mut path, 10, &[(0, 11)]);
-    assert_eq!(path.sender.undo.taken_back, 0, "{}", path.table());
+    assert_eq!(path.sender.recovery.taken_back, 0, "{}", path.table());
     give(&mut path, 10, &[(2, 3)]);
-    assert_eq!(path.sender.undo.taken_back, 1, "{}", path.table());
+    assert_eq!(path.sender.recovery.taken_back, 1, "{}", path.table());
 }
 
 /// RFC 8985 section 6.2 step 4: the report of a probe does not widen the reordering window, because the probe's timer found no
@@ -442,6 +442,6 @@ fn the_report_of_a_probe_leaves_the_reordering_window() {
         path.send_segments(20).run(100_000);
         path.assert_complete(20);
         assert_eq!(path.sender.counts.retransmissions, 1, "{}", path.table());
-        assert_eq!(path.sender.rack.as_ref().unwrap().widened(), wider, "{}", path.table());
+        assert_eq!(path.sender.recovery.is_widened(), wider, "{}", path.table());
     }
 }

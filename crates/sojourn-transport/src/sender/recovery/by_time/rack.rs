@@ -3,9 +3,8 @@
 //! What was sent before something that has been delivered is lost when a round-trip time and the reordering window have
 //! passed since, also where it is a retransmission. Field names of the RFC stand beside those here.
 
-use super::{Pending, Sender, State};
-use crate::options::Undoing;
-use crate::scoreboard::{DUP_THRESH, Delivered, Evidence, Late, Sending};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{DUP_THRESH, Delivered, Evidence, Late, Scoreboard, Sending};
 use sojourn_core::{Span, Time};
 
 /// Recoveries that a larger reordering window lasts (RACK.reo_wnd_persist).
@@ -29,7 +28,7 @@ pub(super) struct Rack {
     /// RACK.reordering_seen.
     seen: bool,
     /// Segments by which one may be late without being lost (`reordering`).
-    pub(super) degree: u32,
+    degree: u32,
     /// RACK.reo_wnd_mult.
     steps: u64,
     /// RACK.reo_wnd_persist.
@@ -109,88 +108,60 @@ impl Rack {
     pub(super) fn patience(&self) -> Span {
         self.rtt
     }
-}
 
-impl Sender {
+    /// Whether the congestion window may grow with what is delivered out of order: reordering is known to be common.
+    pub(super) fn expects_reordering(&self) -> bool {
+        self.degree > DUP_THRESH
+    }
+
     /// Section 6.2 steps 1 to 4. `sacked_end` is one past the highest segment that was known to have arrived behind a hole
     /// before.
-    pub(super) fn note_delivered(&mut self, delivered: &Delivered, sacked_end: u32, now: Time) {
-        let Some(rack) = &mut self.rack else { return };
-        let evidence = self.board.evidence();
-        rack.advance(&evidence, now);
+    #[inline]
+    pub(super) fn note_delivered(&mut self, board: &Scoreboard, delivered: &Delivered, sacked_end: u32, now: Time) {
+        let evidence = board.evidence();
+        self.advance(&evidence, now);
         if delivered.segments > 0 {
-            rack.adapt(delivered.sent, now);
+            self.adapt(delivered.sent, now);
         }
         if let Some(lowest) = evidence.lowest_sent_once
             && lowest < sacked_end
         {
-            self.note_reordering(lowest);
+            self.note_reordering(board, lowest);
         }
     }
 
     /// Segment `late`, or what follows it, was delivered after higher ones (`tcp_check_sack_reordering`).
-    pub(super) fn note_reordering(&mut self, late: u32) {
-        let behind = self.board.sacked_end().saturating_sub(late);
-        if let Some(rack) = &mut self.rack
-            && behind > 0
-        {
-            rack.seen = true;
-            rack.degree = rack.degree.max(behind.min(MAX_REORDERING));
+    pub(super) fn note_reordering(&mut self, board: &Scoreboard, late: u32) {
+        let behind = board.sacked_end().saturating_sub(late);
+        if behind > 0 {
+            self.seen = true;
+            self.degree = self.degree.max(behind.min(MAX_REORDERING));
         }
     }
 
     /// Section 6.2 step 4: how long a segment may be late.
-    fn reordering_window(&self, rack: &Rack) -> Span {
-        let repairing = matches!(self.state, State::Recovery | State::Loss);
-        if !rack.seen && (repairing || self.board.sacked() >= rack.degree) {
+    fn window(&self, board: &Scoreboard, rtt: &RttEstimator, repairing: bool) -> Span {
+        if !self.seen && (repairing || board.sacked() >= self.degree) {
             return Span::ZERO;
         }
-        (self.rtt.min() / 4 * rack.steps).min(self.rtt.smoothed())
+        (rtt.min() / 4 * self.steps).min(rtt.smoothed())
     }
 
     /// Section 6.2 step 5. Whether a retransmission was found lost, and how long to wait for others.
-    fn judge(&mut self, now: Time) -> Late {
-        let Some(rack) = &self.rack else { return Late::default() };
-        let Some(newest) = rack.newest else { return Late::default() };
-        self.board.judge_late(newest, rack.rtt + self.reordering_window(rack), now)
+    pub(super) fn judge(&self, board: &mut Scoreboard, rtt: &RttEstimator, repairing: bool, now: Time) -> Late {
+        let Some(newest) = self.newest else { return Late::default() };
+        let patience = self.rtt + self.window(board, rtt, repairing);
+        board.judge_late(newest, patience, now)
     }
 
-    /// The same upon an acknowledgement.
-    pub(super) fn judge_delivered(&mut self, now: Time) -> Late {
-        let Some(rack) = &mut self.rack else { return Late::default() };
-        if !std::mem::take(&mut rack.advanced) {
-            return Late::default();
-        }
-        let late = self.judge(now);
-        if !late.wait.is_zero() {
-            let wait = (late.wait + TIMER_SLACK).min(self.rtt.timeout());
-            self.arm(Pending::Reordering, now, wait);
-        }
-        late
-    }
-
-    /// Section 6.3: the reordering window is over.
-    pub(super) fn on_reordering_timer(&mut self, now: Time) {
-        let before = self.board.pipe();
-        let judgements = self.board.judgements();
-        self.judge(now);
-        if self.board.pipe() != before {
-            self.report_losses(now);
-            if self.state != State::Recovery {
-                self.enter_recovery(self.board.outstanding() - self.board.sacked(), now);
-                self.step_reduction(1, judgements == self.board.judgements());
-            }
-        }
-        self.rearm(now);
-    }
-
-    /// Whether the congestion window may grow with what is delivered out of order: reordering is known to be common.
-    pub(super) fn expects_reordering(&self) -> bool {
-        self.rack.as_ref().is_some_and(|rack| rack.degree > DUP_THRESH)
-    }
-
-    /// Whether what was judged lost may be taken back.
-    pub(super) fn undoes(&self) -> bool {
-        self.undo.rule == Undoing::All
+    /// The same upon an acknowledgement: where something was delivered since.
+    pub(super) fn judge_delivered(
+        &mut self,
+        board: &mut Scoreboard,
+        rtt: &RttEstimator,
+        repairing: bool,
+        now: Time,
+    ) -> Late {
+        if std::mem::take(&mut self.advanced) { self.judge(board, rtt, repairing, now) } else { Late::default() }
     }
 }
