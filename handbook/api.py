@@ -23,7 +23,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Comparisons": ("sojourn.compare", "sojourn.Comparison"),
     "Sweeps": ("sojourn.sweep", "sojourn.Plan", "sojourn.Dataset"),
     "What there is": ("sojourn.catalogue",),
-    "Algorithms of your own": ("sojourn.control", "sojourn.discipline", "sojourn.traffic"),
+    "Algorithms of your own": ("sojourn.control", "sojourn.discipline", "sojourn.traffic", "sojourn.shaper"),
     "Their parameters": (
         "sojourn.number",
         "sojourn.integer",
@@ -39,6 +39,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "sojourn._native.Started",
         "sojourn._native.Packet",
         "sojourn._native.Flow",
+        "sojourn._native.Reply",
         "sojourn._native.Random",
     ),
     "Errors": ("sojourn.InputError", "sojourn.PluginError", "sojourn.Interrupted"),
