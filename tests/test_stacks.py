@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -172,7 +173,9 @@ def test_a_maintainer_gets_a_test_of_each_law(changes, broken, said, tmp_path):
         texts = {file: text.replace(old, new) for file, text in texts.items()}
     for file, text in texts.items():
         file.write_text(text, encoding="utf-8")
-    package = '[package]\nname = "toy-stack"\nversion = "0.0.0"\nedition = "2024"\n[profile.dev]\nopt-level = 1\n'
+    # Cargo tells packages in one target folder apart by name and version, not by their folder; tests run side by side.
+    version = f"0.0.{zlib.crc32(repr(changes).encode())}"
+    package = f'[package]\nname = "toy-stack"\nversion = "{version}"\nedition = "2024"\n[profile.dev]\nopt-level = 1\n'
     needed = f"[dev-dependencies]\nsojourn-endpoint = {{ path = '{RUST}' }}\n"
     (folder / "Cargo.toml").write_text(package + needed, encoding="utf-8")
     # Cargo takes what the lock file of the tree names, and nothing from a network.
