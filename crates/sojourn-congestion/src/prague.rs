@@ -190,11 +190,15 @@ impl Prague {
         self.window += acked * shortness / virtual_window.max(1.0);
     }
 
-    /// Leaves `part` of the window, which ends slow start.
-    fn reduce(&mut self, part: f64) {
+    fn before_reduction(&mut self) {
         if let Some(monitor) = &mut self.monitor {
             monitor.on_reduction(self.threshold);
         }
+    }
+
+    /// Leaves `part` of the window, which ends slow start.
+    fn reduce(&mut self, part: f64) {
+        self.before_reduction();
         self.least = MIN_WINDOW.min(self.window());
         self.window = (self.window * part).max(self.floor().min(self.window));
         self.threshold = self.window().max(MIN_WINDOW);
@@ -264,6 +268,7 @@ impl Control for Prague {
                 self.reduce(0.5);
             }
             Signal::Timeout { repeated } => {
+                self.before_reduction();
                 if !repeated {
                     self.threshold = (self.window / 2.0).max(MIN_WINDOW);
                 }

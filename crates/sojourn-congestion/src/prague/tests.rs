@@ -1,11 +1,11 @@
 //! Prague against the draft and the Linux module 0.7.
 
-use super::DESCRIPTOR;
+use super::{DESCRIPTOR, Prague};
 use crate::script::{BASE_RTT, Round, Script, ack, params};
-use crate::{Ack, AnyControl, Congestion, Control, EcnUse, Signal, laws};
+use crate::{Ack, AnyControl, Congestion, Control, EcnUse, Path, Signal, Stage, laws};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use sojourn_core::registry::{Params, Value};
-use sojourn_core::{Rate, Span, Time};
+use sojourn_core::{Rate, Span, Stream, Time};
 use std::fmt::Write;
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
@@ -458,4 +458,28 @@ fn alpha_survives_a_pause() {
     script.round(Idle(5));
     assert_eq!(probed(&script.control, "alpha").to_bits(), before.to_bits());
     assert!(before > 0.0 && script.control.slow_start_threshold().is_finite(), "{before}");
+}
+
+/// The module's `ssthresh` sets the gain of round-trip times at losses, marks and timeouts alike.
+#[test]
+fn every_reduction_sets_the_gain_of_the_detection() {
+    let path = Path { mss_bytes: 1460, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 10.0, sack: true };
+    let asked = params(&DESCRIPTOR, "draft", &[("classic_fallback", Value::Boolean(true))]);
+    for signal in [Signal::Loss, Signal::Timeout { repeated: false }] {
+        let mut prague = Prague::new(&asked, &path, Stream::new(1, "prague")).unwrap();
+        let fresh = prague.monitor.clone().unwrap();
+        prague.set_window(32.0, 16.0);
+        let (now, flight) = (Time::ZERO, 32.0);
+        prague.on_congestion(&Congestion {
+            now,
+            signal,
+            flight,
+            pipe: flight,
+            smoothed_rtt: BASE_RTT,
+            stage: Stage::New,
+        });
+        let mut expected = fresh;
+        expected.on_reduction(16.0);
+        assert_eq!(format!("{:?}", prague.monitor.unwrap()), format!("{expected:?}"), "{signal:?}");
+    }
 }
