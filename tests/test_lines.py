@@ -1,6 +1,7 @@
 """Access lines of the population: samples, comparisons over lines, and the rate of a gateway's shaper."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -76,9 +77,31 @@ def test_compare_on_lines(command: Command) -> None:
     assert "2 lines, each stands for as many homes; 1 run each." in outcome.out
     rows = json.loads(command(*arguments, *short, "--json").out)
     assert {row["line"] for row in rows} == {"geo-25-3-wifi", "cable-25-3-wifi"}
-    refused = command(*arguments, "--page", "x.html")
+    refused = command(*arguments, "--plot", "x.svg")
     assert refused.code == 2
-    assert "--page does not go with --lines" in refused.err
+    assert "--plot does not go with --lines" in refused.err
+
+
+def test_metrics_of_ones_own_and_a_page_on_lines(command: Command, tmp_path: Path) -> None:
+    page = tmp_path / "lines.html"
+    arguments = ("compare", "gateway-and-modem", "--lines", "geo-25-3-wifi,cable-25-3-wifi", "--page", str(page))
+    short = ("--set", "duration=8 s", "--set", "warmup=3 s")
+    outcome = command(*arguments, *short, "--metric", "bottleneck_drop_rate,share.backups", "--json")
+    assert {row["metric"] for row in json.loads(outcome.out)} == {
+        "voip_mos.call",
+        "voip_mos.call-down",
+        "bottleneck_drop_rate",
+        "share.backups",
+    }
+    text = page.read_text(encoding="utf-8")
+    assert "gateway-and-modem on 2 lines" in text
+    assert "For calls gateway-and-modem is good on" in text
+    assert "part of the lines" in text
+
+
+def test_nothing_is_not_run_on_lines() -> None:
+    with pytest.raises(sojourn.InputError, match="at least one scenario"):
+        many.on_lines({}, many.chosen("geo-25-3-wifi"))
 
 
 def test_a_line_takes_the_place_of_the_links(command: Command) -> None:

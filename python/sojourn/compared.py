@@ -224,14 +224,15 @@ def _named(comparison: Differences, name: str) -> list[Column]:
         raise unknown_name("no metric of these runs is called", name, list(dict.fromkeys(_short(known))))
     usual = {column.shown.metric: column for column in comparison.columns}
     shown = comparison.results[comparison.reference].titles
-    return [usual.get(metric) or _plain(metric, shown) for metric in found]
+    return [usual.get(metric) or plain(metric, shown) for metric in found]
 
 
 def _short(known: Iterable[str]) -> list[str]:
     return [metric.partition(".")[0] for metric in known]
 
 
-def _plain(metric: str, titles: Mapping[str, str]) -> Column:
+def plain(metric: str, titles: Mapping[str, str]) -> Column:
+    """Return the column of a metric as its unit says; `titles` has what each group is called."""
     name, _, group = metric.partition(".")
     found = metrics.find(metric)
     label = metrics.label(name if group == "" or found is None else found.name)

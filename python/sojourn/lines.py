@@ -4,19 +4,25 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn import purposes
 from sojourn.api import Scenario
 from sojourn.campaign import sweep
+from sojourn.compared import plain
 from sojourn.data.dataset import Dataset
+from sojourn.data.metrics import GROUP
 from sojourn.data.rows import GROUPS
 from sojourn.data.statistics import wilson
 from sojourn.purposes import Column, Purpose
 from sojourn.reading import input_error, unknown_name
 from sojourn.registry import Line, catalogue
 from sojourn.report import NO_VALUE, Grid
+from sojourn.resolved import titles
 from sojourn.worlds.world import Progress, part_of
+
+if TYPE_CHECKING:
+    from sojourn.pages.model import Page
 
 HOME, ALL = "home", "all"
 SAMPLED = 30
@@ -24,6 +30,7 @@ SAMPLED = 30
 LINE = "access.line"
 WORST = 0.1
 """The part of the lines that is the worst tenth."""
+_ROW = ("variant", "line", "weight", "metric", "value")
 Values = dict[str, dict[str, list[float | None]]]
 
 
@@ -186,13 +193,15 @@ class OnLines:
         part, low, high = self.good(best)
         if part is None or self.purpose is None:
             return f"{len(self.lines)} lines, {len(self.values)} variants."
-        others = "; ".join(f"{name} {100 * (self.good(name)[0] or 0):.0f} %" for name in self.order[1:])
+        rest = "; ".join(f"{name} {100 * (self.good(name)[0] or 0):.0f} %" for name in self.order[1:])
+        others = f" Others: {rest}." if rest else ""
         worst = ", ".join(
             f"{name} ({self.columns[0].shown.number(value)})" for name, value in self.worst_lines(best, 3)
         )
+        most = "Good for {} on most lines is {}: on" if rest else "For {} {} is good on"
         return (
-            f"Good for {self.purpose.name} on most lines is {best}: on {100 * part:.0f} % of them "
-            f"({100 * low:.0f} to {100 * high:.0f} %). Others: {others}. It does worst on {worst}."
+            f"{most.format(self.purpose.name, best)} {100 * part:.0f} % of them "
+            f"({100 * low:.0f} to {100 * high:.0f} %).{others} It does worst on {worst}."
         )
 
     def notes(self) -> list[str]:
@@ -203,6 +212,44 @@ class OnLines:
         if self.purpose is not None and self.purpose.bound is not None:
             found.append(f"Good is {self.purpose.bound_text}; in brackets its 95 % interval.")
         return [*found, "Cells are the median over lines, and the value that a tenth of the lines does not reach."]
+
+    def page(self, command: str = "") -> "Page":
+        """Return the page, which `sojourn.pages.write` writes; `command` is what makes it again."""
+        from sojourn.figures.lines import parts_of_lines
+        from sojourn.pages.model import Cell, Fold, Page, Table
+        from sojourn.pages.pictures import picture
+
+        metric, label = self.columns[0].shown.metric, self.columns[0].shown.label
+        weights = [line["weight"] for line in self.lines]
+        known = {
+            name: [
+                (value, weight)
+                for value, weight in zip(self.values[name][metric], weights, strict=True)
+                if value is not None
+            ]
+            for name in self.order
+        }
+        rows = [[Cell.of(row[name]) for name in _ROW] for row in self.rows()]
+        return Page(
+            title=self.answer.partition(":")[0]
+            if len(self.values) > 1
+            else f"{self.order[0]} on {len(self.lines)} lines",
+            kicker=f"{len(self.lines)} access lines",
+            lead=[self.answer],
+            pictures=[
+                picture(
+                    parts_of_lines(known, label),
+                    "How large a part of the lines has at most this value.",
+                    f"{len(self.lines)} lines, by their weights.",
+                    name="lines",
+                )
+            ],
+            heading="What does each variant do?",
+            table=Table.of_grid(self.grid(), "Variants on lines"),
+            notes=self.notes(),
+            folds=[Fold("Each line", tables=[Table(_ROW, rows, "Lines")])],
+            command=command,
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row for each variant, line and metric that has a value."""
@@ -223,6 +270,7 @@ def on_lines(
     purpose: str | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
+    metrics: Sequence[str] = (),
 ) -> OnLines:
     """Run each variant on each line, with the same seeds.
 
@@ -240,11 +288,13 @@ def on_lines(
         "calls", "pages" or "background": what decides; None takes the first that the scenarios have groups for.
     jobs, progress
         As for `sojourn.sweep`.
+    metrics
+        What is shown in place of what the scenario suggests, as METRIC or METRIC.GROUP.
 
     Raises
     ------
     InputError
-        Where a variant cannot be had on a line, or none of its groups is what the purpose is about.
+        Where there is no variant, one cannot be had on a line, or none of its groups is what the purpose is about.
 
     Examples
     --------
@@ -256,10 +306,12 @@ def on_lines(
     >>> found.order, [len(values["voip_mos.call"]) for values in found.values.values()]
     (['shaped', 'modem'], [2, 2])
     """
+    if not variants:
+        raise input_error("found no variant; allowed: at least one scenario by name", found=0)
     tables = [one.to_dict() for one in variants.values()]
     sought = purposes.usual(tables) if purpose is None else purposes.find(purpose, tables)
     groups = () if sought is None else tuple(sought.groups(tables))
-    columns = tuple(_columns(tables[0], groups))
+    columns = _shown(tables[0], sought, groups, metrics)
     names = [line["name"] for line in lines]
     values: Values = {}
     for place, (name, variant) in enumerate(variants.items()):
@@ -275,6 +327,23 @@ def _holds(purpose: Purpose, bound: float, values: Sequence[float | None]) -> bo
         return False
     value = purpose.over_groups(known)
     return value >= bound if purpose.column.best is max else value <= bound
+
+
+def _shown(
+    scenario: Mapping[str, Any], purpose: Purpose | None, groups: Sequence[str], named: Sequence[str]
+) -> tuple[Column, ...]:
+    """Return what decides, then the metrics that are named; without names what is worth showing."""
+    usual = {column.shown.metric: column for column in _columns(scenario, groups)}
+    if not named:
+        return tuple(usual.values())
+    own = [one["name"] for one in scenario["group"] if not purposes.is_of_line(one["name"])]
+    of_groups = {metric.name for metric in GROUP}
+    wanted = [
+        metric for name in named for metric in ([f"{name}.{one}" for one in own] if name in of_groups else [name])
+    ]
+    decides = [f"{purpose.column.shown.metric}.{group}" for group in groups] if purpose is not None else []
+    called = titles(scenario)
+    return tuple(usual.get(metric) or plain(metric, called) for metric in dict.fromkeys([*decides, *wanted]))
 
 
 def _columns(scenario: Mapping[str, Any], groups: Sequence[str]) -> list[Column]:

@@ -117,9 +117,8 @@ def compare(  # noqa: PLR0913 (one for each option)
     from sojourn import comparison
     from sojourn.variants import variants, with_pings
 
-    elsewhere = {"--kernel": kernel, "--page": page, "--plot": plot, "--out": out}
     if grade:
-        _check_beside("--grade", elsewhere)
+        _check_beside("--grade", {"--kernel": kernel, "--page": page, "--plot": plot, "--out": out})
     _check_targets(plot, out, force=force)
     choose(world, options)
     changes = [*on_line(line), *overrides]
@@ -135,9 +134,10 @@ def compare(  # noqa: PLR0913 (one for each option)
         made = {name: with_pings(one) for name, one in made.items()}
     _check_metrics(split(metrics), [group for group, _ in scenario.groups.items()])
     if lines is not None:
-        others = {"--metric": metrics, "--grade": grade, "--world": world != SIM}
-        _check_beside("--lines", {**elsewhere, **others})
-        _compare_on_lines(made, lines, runs or 1, purpose, jobs, "json" if as_json else form)
+        others = {"--kernel": kernel, "--plot": plot, "--out": out, "--grade": grade, "--world": world != SIM}
+        _check_beside("--lines", others)
+        on = {"runs": runs or 1, "purpose": purpose, "jobs": jobs, "metrics": split(metrics)}
+        _compare_on_lines(made or {scenario.name: scenario}, lines, on, page, "json" if as_json else form)
         return
     with progress(scenario.name) as update:
         found = comparison.compare(
@@ -172,12 +172,13 @@ def _check_beside(what: str, beside: Mapping[str, object]) -> None:
 
 
 def _compare_on_lines(
-    made: Mapping[str, Scenario], which: str, runs: int, purpose: str | None, jobs: int | None, form: str
+    made: Mapping[str, Scenario], which: str, options: Mapping[str, Any], page: Path | None, form: str
 ) -> None:
     from sojourn import lines
 
     with progress("lines") as update:
-        found = lines.on_lines(made, lines.chosen(which), runs=runs, purpose=purpose, jobs=jobs, progress=update)
+        found = lines.on_lines(made, lines.chosen(which), progress=update, **options)
+    write_page(found.page, page)
     if form == "json":
         render.print_json(found.rows())
     elif form == "csv":
