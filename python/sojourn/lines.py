@@ -307,7 +307,7 @@ def on_lines(
     (['shaped', 'modem'], [2, 2])
     """
     if not variants:
-        raise input_error("found no variant; allowed: at least one scenario by name", found=0)
+        raise input_error("found no variant; allowed: at least one scenario by name")
     tables = [one.to_dict() for one in variants.values()]
     sought = purposes.usual(tables) if purpose is None else purposes.find(purpose, tables)
     groups = () if sought is None else tuple(sought.groups(tables))
