@@ -192,7 +192,7 @@ def test_settings_may_serve_many_lines() -> None:
     """A gateway's part that serves slow and fast lines, judged on others of them."""
     home = sojourn.Scenario.load("gateway-and-modem", {"duration": "6 s", "warmup": "2 s"})
     how = {"maximize": "goodput", "goal": "p99 of calls < 80 ms", "trials": 8, "runs": 1}
-    found = tune(home, ["access.gateway=0.6..1.1"], lines="cable:3", **how)
+    found = tune(home, ["access.gateway=0.6..1.1"], lines="adsl:3", **how)
     assert found.count == 3
     assert found.best is not None
     with pytest.raises(InputError, match="cabel"):
