@@ -15,8 +15,8 @@ from sojourn.imported.line import DOWN, TWINS, UP, Imported, Measured
 from sojourn.lines import runs_by
 from sojourn.reading import input_error
 from sojourn.report import Grid
+from sojourn.sweeps.axes import CASE
 from sojourn.sweeps.axis import AxisError, of_text
-from sojourn.sweeps.plan import CASE
 from sojourn.worlds.world import Progress
 
 # Waits and rates below this are alike, in ms and Mbit/s.

@@ -8,6 +8,7 @@ from typing import Any
 from sojourn.reading import input_error, shown, unknown_name
 from sojourn.study.kinds import AXIS, check_known
 from sojourn.sweeps import plan as plans
+from sojourn.sweeps.axes import filled
 from sojourn.sweeps.axis import AxisError, values
 from sojourn.worlds.registry import OWN, SIM, options_of
 
@@ -122,6 +123,6 @@ def _values(axis: str, given: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     listed = given["values"] if isinstance(given, Mapping) and "values" in given else given
     try:
         for value in values(listed):
-            yield value, plans.filled(made, value)
+            yield value, filled(made, value)
     except AxisError as error:
         raise input_error(f"axes.{axis}: {error}", key=f"axes.{axis}") from None

@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from sojourn import _native
 from sojourn.data import metrics
 from sojourn.data.provenance import Provenance
-from sojourn.data.rows import KEPT, MAX_POINTS, PROBES, SERIES
-from sojourn.data.schema import RESERVED, AxisColumns, Schema
+from sojourn.data.rows import KEPT, PROBES, SERIES
+from sojourn.data.schema import AxisColumns, Schema
 from sojourn.reading import (
     MAX_INTEGER,
     MAX_NAME_LENGTH,
@@ -34,7 +34,7 @@ from sojourn.reading import (
 )
 from sojourn.registry import PlugIn, origins, plug_ins_in
 from sojourn.spelling import FILE, speaking
-from sojourn.sweeps.axis import AxisError, read_range, values
+from sojourn.sweeps.axes import MAX_SEEDS, MAX_VALUES, Axes, Axis, Tables
 from sojourn.worlds import registry
 from sojourn.worlds.options import stated
 from sojourn.worlds.registry import OWN, SIM, Chosen, choose, options_of
@@ -44,52 +44,12 @@ KEYS = ("name", "base", "seeds", "world", "keep", "bin", "set", "axes", "zip", "
 OLD_KEYS = {"backend": "world"}
 """Keys that had another name until 0.1.0."""
 BIN_S = 0.1
-CASE = "case"
-_SAMPLE_KEYS = ("count", "method", "seed", "axes")
-_LEVELS_KEYS = ("values", "set")
-_VALUE = "{}"
-# Keys of a scenario that the sweep itself decides on.
-_OF_THE_SWEEP = frozenset({"seed", "runs"})
-_METHODS = ("latin-hypercube", "random")
-_MAX_SEEDS = 1_000_000
-_MAX_KEYS = 1000
-# Values of all axes together, so that they fit into memory.
-_MAX_VALUES = 2_000_000
 _MAX_CHANGES_SHOWN = 200
 # Values of each axis that are checked before anything is run; a longer axis shows its mistakes as rows.
 _MAX_TRIED = 1000
 
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One or more keys that take their values together."""
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-    def changes(self, row: int) -> dict[str, Any]:
-        """Return what the scenario's keys become at a row."""
-        return dict(zip(self.names, self.rows[row], strict=True))
-
-    def values(self, row: int) -> tuple[Any, ...]:
-        """Return the row as columns of a table can hold it."""
-        return tuple(toml_value(value) if isinstance(value, Mapping | list) else value for value in self.rows[row])
-
-
-@dataclass(frozen=True)
-class Levels(Axis):
-    """Axes whose names are no keys: every row has its values, and then the changes that they stand for."""
-
-    def changes(self, row: int) -> dict[str, Any]:
-        """Return what the scenario's keys become at a row."""
-        return dict(self.rows[row][-1])
-
-    def values(self, row: int) -> tuple[Any, ...]:
-        """Return the values of a row."""
-        return self.rows[row][:-1]
 
 
 @dataclass(frozen=True)
@@ -281,30 +241,25 @@ class _Reader:
         base: Source | None,
     ) -> None:
         self.base = base
-        self.tables = tables
+        self.tables = Tables(tables, file)
         self.name = name
         self.folder = folder
         self.file = file
         self.root = root
 
     def plan(self) -> Plan:
-        check_plain(self.tables, self.file)
+        check_plain(self.tables.given, self.file)
         world, options = self._world()
-        fixed = dict(self._table("set"))
+        fixed = dict(self.tables.table("set"))
         if "runs" in fixed:
-            raise self._error("set.runs", repr(fixed["runs"]), "seeds = N for the runs at each point")
-        axes = self._bounded_axes()
-        names = [name for axis in axes for name in axis.names]
-        for name in names:
-            self._refuse_reserved(name, name)
-            if names.count(name) > 1:
-                raise self._error(name, f"given by {names.count(name)} axes", "one axis for each key")
+            raise self.tables.error("set.runs", repr(fixed["runs"]), "seeds = N for the runs at each point")
+        axes = Axes(self.tables).bounded()
         keep = self._keep()
         seeds = self._listed()
         plan = Plan(
             name=self._name(),
             base=self._base(),
-            seeds=len(seeds) if seeds else self._count("seeds", self.tables.get("seeds", 1), _MAX_SEEDS),
+            seeds=len(seeds) if seeds else self.tables.count("seeds", self.tables.given.get("seeds", 1), MAX_SEEDS),
             listed=seeds,
             keep=keep,
             bin_s=self._bin_s(keep),
@@ -312,87 +267,46 @@ class _Reader:
             axes=axes,
             world=world,
             options=options,
-            asked={key: value for key, value in self.tables.items() if key != "base"},
+            asked={key: value for key, value in self.tables.given.items() if key != "base"},
         )
         self._checked(lambda: plan.chosen)
         return self._tried(plan)
 
-    def _refuse_reserved(self, place: str, name: str) -> None:
-        """Refuse axes whose values every run would overwrite, or whose column would hide another one."""
-        if name in _OF_THE_SWEEP:
-            allowed = "seeds = N for the runs at each point, and seed under [set] for the first of them"
-            raise self._error(place, "changed from point to point, but all points have the same seeds", allowed)
-        if name in RESERVED:
-            raise self._error(place, "an axis with the name of a column of every dataset", "sets of changes in [cases]")
-
-    def _error(self, key: str, found: str, allowed: str) -> _native.InputError:
-        message = f"{key}: {found}; allowed: {allowed}"
-        return input_error(message, file=self.file, key=key, found=found, allowed=allowed)
-
     def _name(self) -> str:
-        name = self.tables.get("name", printable(self.name)[:MAX_NAME_LENGTH])
+        name = self.tables.given.get("name", printable(self.name)[:MAX_NAME_LENGTH])
         if not is_line(name):
             allowed = f"a text of 1 to {MAX_NAME_LENGTH} characters without control characters"
-            raise self._error("name", shown(name), allowed)
+            raise self.tables.error("name", shown(name), allowed)
         return str(name)
-
-    def _bounded_axes(self) -> tuple[Axis, ...]:
-        """Return the axes; refuse, before memory is full, what has too many keys, values or points."""
-        axes: list[Axis] = []
-        keys = values = 0
-        points = 1
-        for axis in self._axes():
-            keys, values = keys + len(axis.names), values + len(axis.names) * len(axis.rows)
-            points *= len(axis.rows)
-            if keys > _MAX_KEYS:
-                raise self._error("axes", f"more than {_MAX_KEYS:,} keys", f"at most {_MAX_KEYS:,}")
-            self._check_size("axes", values)
-            if points > MAX_POINTS:
-                raise self._error("axes", f"{points:,} points and more", f"at most {MAX_POINTS:,}")
-            axes.append(axis)
-        return tuple(axes)
-
-    def _check_size(self, key: str, values: int) -> None:
-        if values > _MAX_VALUES:
-            raise self._error(key, f"{values:,} values", f"at most {_MAX_VALUES:,} of all axes together")
-
-    def _table(self, key: str) -> Mapping[str, Any]:
-        table = self.tables.get(key, {})
-        if not isinstance(table, Mapping):
-            raise self._error(key, shown(table), f"a table [{key}]")
-        return table
-
-    def _count(self, key: str, count: Any, most: int) -> int:
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
-            raise self._error(key, shown(count), f"a whole number from 1 to {most}")
-        return count
 
     def _listed(self) -> tuple[int, ...]:
         """Return the seeds that the sweep lists, none where it gives their number."""
-        given = self.tables.get("seeds")
+        given = self.tables.given.get("seeds")
         if not isinstance(given, list):
             return ()
         if not given or len(set(map(str, given))) < len(given) or not all(map(is_whole(0, MAX_INTEGER), given)):
-            raise self._error("seeds", shown(given), f"different whole numbers from 0 to {MAX_INTEGER}, or how many")
+            raise self.tables.error(
+                "seeds", shown(given), f"different whole numbers from 0 to {MAX_INTEGER}, or how many"
+            )
         return tuple(given)
 
     def _keep(self) -> tuple[str, ...]:
-        keep = self.tables.get("keep", [])
+        keep = self.tables.given.get("keep", [])
         if not isinstance(keep, list) or any(one not in list(KEPT) for one in keep):
-            raise self._error("keep", shown(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
+            raise self.tables.error("keep", shown(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
         if PROBES in keep and SERIES not in keep:
-            raise self._error("keep", shown(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
+            raise self.tables.error("keep", shown(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
         return tuple(keep)
 
     def _world(self) -> tuple[str, dict[str, Any]]:
         """Return the world's name and what is said of its options, which are keys of a sweep like any other."""
-        world = self.tables.get("world", SIM)
+        world = self.tables.given.get("world", SIM)
         own = [one.name for one in stated(self._checked(lambda: registry.find(world)).options)]
         others = {name for world in OWN for name in (one.name for one in options_of(world))}
-        for key in self.tables:
+        for key in self.tables.given:
             if key not in (*KEYS, *own, *others):
                 raise unknown_name(f"{self.file or 'the sweep'}: no key of a sweep is called", key, [*KEYS, *own])
-        return world, {key: value for key, value in self.tables.items() if key not in KEYS}
+        return world, {key: value for key, value in self.tables.given.items() if key not in KEYS}
 
     def _checked(self, asked: Callable[[], _T]) -> _T:
         """Return what the registry says; its complaints name the file, and options as a file has them."""
@@ -404,25 +318,25 @@ class _Reader:
             raise input_error(**{**told, "file": self.file}) from None
 
     def _bin_s(self, keep: tuple[str, ...]) -> float:
-        found = self.tables.get("bin")
+        found = self.tables.given.get("bin")
         if found is None:
             return BIN_S
         if SERIES not in keep:
-            raise self._error("bin", shown(found), f"only with keep = [{SERIES!r}], whose bins these are")
+            raise self.tables.error("bin", shown(found), f"only with keep = [{SERIES!r}], whose bins these are")
         quantity = _native.quantity(found) if isinstance(found, str) else None
         if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
-            raise self._error("bin", shown(found), "a time above zero, such as '10 s'")
+            raise self.tables.error("bin", shown(found), "a time above zero, such as '10 s'")
         return quantity[0]
 
     def _base(self) -> Source:
         if self.base is not None:
             return self.base
-        base = self.tables.get("base")
+        base = self.tables.given.get("base")
         if isinstance(base, Mapping):
             return Source("base", json.dumps(base), self.folder or None, is_json=True, root=self.root)
         if not isinstance(base, str):
             allowed = "a file relative to the sweep's, the name of a ready scenario, or a table"
-            raise self._error("base", "nothing" if base is None else shown(base), allowed)
+            raise self.tables.error("base", "nothing" if base is None else shown(base), allowed)
         file = Path(self.folder) / base
         # Unlike Path.exists, false for names that no file can have.
         is_file = os.sep in base or base.endswith(".toml") or os.path.exists(file)  # noqa: PTH110
@@ -433,107 +347,10 @@ class _Reader:
         except _native.InputError as error:
             raise input_error(f"base: {error}", file=self.file, key="base", found=base) from None
 
-    def _axes(self) -> Iterator[Axis]:
-        for name, given in self._table("axes").items():
-            yield self._axis(name, given)
-        together = {name: self._values(f"zip.{name}", given) for name, given in self._table("zip").items()}
-        if together:
-            self._check_size("zip", len(together) * max(map(len, together.values())))
-            lengths = {name: len(column) for name, column in together.items()}
-            if len(set(lengths.values())) > 1:
-                found = ", ".join(f"{count} values of {name}" for name, count in lengths.items())
-                raise self._error("zip", found, "equally many values of each key")
-            yield Axis(tuple(together), tuple(zip(*together.values(), strict=True)))
-        if "sample" in self.tables:
-            yield self._sample(self._table("sample"))
-        cases = self._table("cases")
-        for name, changes in cases.items():
-            if not isinstance(changes, Mapping):
-                raise self._error(f"cases.{name}", shown(changes), "a table of dotted keys and values")
-            for key in _OF_THE_SWEEP & set(changes):
-                self._refuse_reserved(f"cases.{name}.{key}", key)
-        if cases:
-            yield Levels((CASE,), tuple((name, dict(changes)) for name, changes in cases.items()))
-        yield from self._points()
-
-    def _axis(self, name: str, given: Any) -> Axis:
-        """Return an axis: of a key, of named levels, or of values that several keys are made of."""
-        key = f"axes.{name}"
-        if isinstance(given, Mapping) and given and all(isinstance(level, Mapping) for level in given.values()):
-            return Levels((name,), tuple((level, dict(changes)) for level, changes in given.items()))
-        if isinstance(given, Mapping) and "values" in given:
-            for found in given:
-                if found not in _LEVELS_KEYS:
-                    raise self._error(f"{key}.{found}", "an unknown key", ", ".join(_LEVELS_KEYS))
-            made = given.get("set")
-            if not isinstance(made, Mapping):
-                raise self._error(
-                    f"{key}.set", repr(made), "a table of dotted keys and values, {} for the axis's value"
-                )
-            listed = self._values(f"{key}.values", given["values"])
-            return Levels((name,), tuple((value, filled(made, value)) for value in listed))
-        return Axis((name,), tuple((value,) for value in self._values(key, given)))
-
-    def _points(self) -> Iterator[Axis]:
-        """Yield the axes of points that are listed one by one, each with its coordinates and its changes."""
-        points = self.tables.get("points", [])
-        if not isinstance(points, list) or not all(isinstance(point, Mapping) for point in points):
-            raise self._error("points", repr(points), "a list of tables with 'at' and 'set'")
-        if not points:
-            return
-        names = tuple(points[0].get("at", {}))
-        for number, point in enumerate(points, 1):
-            if sorted(point) != ["at", "set"] or tuple(point["at"]) != names:
-                allowed = f"'at' with {', '.join(names) or 'at least one coordinate'}, and 'set'"
-                raise self._error(f"points[{number}]", ", ".join(point), allowed)
-        yield Levels(names, tuple((*point["at"].values(), dict(point["set"])) for point in points))
-
-    def _values(self, key: str, given: Any) -> list[Any]:
-        try:
-            return values(given)
-        except AxisError as error:
-            raise self._error(key, error.found, error.allowed) from None
-
-    def _sample(self, table: Mapping[str, Any]) -> Axis:
-        from scipy.stats import qmc
-
-        for key in table:
-            if key not in _SAMPLE_KEYS:
-                raise self._error(f"sample.{key}", "an unknown key", ", ".join(_SAMPLE_KEYS))
-        count = self._count("sample.count", table.get("count"), _MAX_SEEDS)
-        method = table.get("method", _METHODS[0])
-        if method not in _METHODS:
-            raise self._error("sample.method", shown(method), " or ".join(map(repr, _METHODS)))
-        axes = table.get("axes")
-        if not isinstance(axes, Mapping) or not axes:
-            raise self._error("sample.axes", shown(axes), "a table of keys and what they are drawn from")
-        self._check_size("sample", count * len(axes))
-        pickers = [self._picker(f"sample.axes.{name}", given) for name, given in axes.items()]
-        seed = table.get("seed", 1)
-        if not is_whole(0, MAX_INTEGER)(seed):
-            raise self._error("sample.seed", shown(seed), "a whole number from 0 to 2^63")
-        if method == "random":
-            import numpy as np
-
-            places = np.random.default_rng(seed).random((count, len(axes)))
-        else:
-            places = qmc.LatinHypercube(len(axes), rng=seed).random(count)
-        rows = (tuple(pick(float(part)) for pick, part in zip(pickers, row, strict=True)) for row in places)
-        return Axis(tuple(axes), tuple(rows))
-
-    def _picker(self, key: str, given: Any) -> Any:
-        try:
-            if isinstance(given, Mapping):
-                return read_range(given).at
-            listed = values(given)
-        except AxisError as error:
-            raise self._error(key, error.found, error.allowed) from None
-        return lambda part: listed[min(int(part * len(listed)), len(listed) - 1)]
-
     def _tried(self, plan: Plan) -> Plan:
         """Check every value of every axis once, with the first values of the others; add what the scenarios tell."""
         if plan.points == 0:
-            raise self._error("axes", "no point", "at least one value of each axis")
+            raise self.tables.error("axes", "no point", "at least one value of each axis")
         base = self._resolve(plan, "base", plan.fixed, {})
         links, files = dict.fromkeys(base.links), _files_of(base)
         step = plan.points
@@ -558,30 +375,11 @@ class _Reader:
             raise wrapped from None
 
 
-def filled(made: Any, value: Any) -> Any:
-    """Return what is made of an axis's value: `{}` is the value, and inside of a text the value as text.
-
-    >>> filled({"group.tcp.flows": "{}", "group.tcp.rtt": "{} ms"}, 5)
-    {'group.tcp.flows': 5, 'group.tcp.rtt': '5 ms'}
-    """
-    if isinstance(made, Mapping):
-        return {key: filled(one, value) for key, one in made.items()}
-    if isinstance(made, list):
-        return [filled(one, value) for one in made]
-    if made == _VALUE:
-        return value
-    return (
-        made.replace(_VALUE, format(value, "g") if isinstance(value, float) else str(value))
-        if isinstance(made, str)
-        else made
-    )
-
-
 def _plain(given: Any) -> Any:
     """Return tables as TOML has them: sequences as lists, NumPy's numbers as Python's, a Scenario as its tables."""
     if isinstance(given, Mapping):
         return {key: _plain(one) for key, one in given.items()}
-    if isinstance(given, list | tuple) or (isinstance(given, range) and len(given) <= _MAX_VALUES):
+    if isinstance(given, list | tuple) or (isinstance(given, range) and len(given) <= MAX_VALUES):
         return [_plain(one) for one in given]
     for name in ("to_dict", "tolist"):
         if callable(made := getattr(given, name, None)):
