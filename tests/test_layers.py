@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "sojourn"
 
 # From the ground up. A room may use those of its own line and of the lines above it, nothing below.
 FLOORS = (
-    ("_native", "children", "needed", "record", "processors"),
+    ("_native", "children", "look", "needed", "record", "processors"),
     ("registry", "faults"),
     ("plugins", "ready"),
     ("reading",),

@@ -122,6 +122,24 @@ def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
     assert kept.tables == [Table("data", "The data", ("name", "value"), (("a, b", 1.5), ("c", None)))]
 
 
+def test_of_an_item_are_written_the_files_that_are_asked_for(tmp_path: Path) -> None:
+    study, findings = small_study(small_findings())
+    write_item(tmp_path, study, study.items[0], findings["one"], [".png"])
+    written = {path.name for path in (tmp_path / "one").iterdir()}
+    assert written == {"bars.png", "bars.svg", "bars-narrow.svg", "data.csv", "found.json"}
+
+
+def test_data_of_two_items_stand_in_the_page_once(tmp_path: Path) -> None:
+    table = Table("shared", "Means of shared", ("name", "value"), (("only here", 1.5),))
+    items = [Item(name, f"Item {name}", "none", lambda _lab: Findings()) for name in ("one", "two")]
+    study = Study("small", "A study", "Nobody, 2026", items)
+    found = {item.name: Findings(tables=[table]) for item in items}
+    text = write_page(tmp_path, study, found).read_text(encoding="utf-8")
+    assert text.count("only here") == 1
+    assert "shared: with Item one." in text
+    assert text.index("only here") < text.index("shared: with Item one.")
+
+
 @pytest.mark.parametrize("key", ["study", "version"])
 def test_what_another_study_or_version_wrote_is_not_of_this_one(tmp_path: Path, key: str) -> None:
     study, findings = small_study(small_findings())
@@ -307,3 +325,4 @@ def test_figures_of_a_paper_have_the_width_that_was_asked_for(command: Command, 
     drawn = command("paper", "gong", "fig2", "--kept", "--out", str(tmp_path), "--plot-width", "3.5")
     assert drawn.code == 0
     assert int.from_bytes((tmp_path / "fig2" / "fig2.png").read_bytes()[16:20]) == 3.5 * 300
+    assert (tmp_path / "fig2" / "fig2.pdf").is_file(), "an item that is named has its PDF"

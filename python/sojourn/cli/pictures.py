@@ -11,7 +11,7 @@ from sojourn.cli.examples import output
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from sojourn.figures.style import Look
+    from sojourn.look import Look
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any] | click.Command)
 _WIDTH, _FONT = "sojourn.plot-width", "sojourn.plot-font"
@@ -41,7 +41,7 @@ def look_options(command: _Decorated) -> _Decorated:
 def save_picture(draw: "Callable[[], Figure]", path: Path) -> None:
     """Draw a figure as the command was asked to, and save it."""
     from sojourn.figures import save_figure
-    from sojourn.figures.style import looking
+    from sojourn.look import looking
     from sojourn.pages.pictures import as_asked
 
     with looking(asked_look()):
@@ -50,7 +50,7 @@ def save_picture(draw: "Callable[[], Figure]", path: Path) -> None:
 
 def asked_look() -> "Look":
     """Return what the command was asked of its pictures."""
-    from sojourn.figures.style import Look
+    from sojourn.look import Look
 
     said = click.get_current_context().meta
     return Look(said.get(_FONT), said.get(_WIDTH))

@@ -50,7 +50,7 @@ _HELP_OUT = "Folder for figures, data and the page."
 @click.argument("name", required=False, metavar="[NAME|PATH|all]")
 @_ITEMS
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
-@click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run.")
+@click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run. PDFs: name items.")
 @click.option("--queue", metavar="NAME", help="Of rfc7928: only this queue discipline, beside droptail and fq_codel.")
 @_SET
 @_YES
@@ -88,7 +88,7 @@ def paper(  # noqa: PLR0913 (one for each option)
     if (queue is not None or overrides) and (kept or name == "all"):
         option, other = "--set" if overrides else "--queue", "--kept" if kept else "all"
         raise click.UsageError(f"{option} needs runs of one study of its own; it does not go with {other}.")
-    from sojourn.figures.style import looking
+    from sojourn.look import looking
 
     with looking(asked_look()):
         if kept:

@@ -3,7 +3,6 @@
 import contextlib
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from sojourn.look import asked
 from sojourn.reading import unknown_name
 from sojourn.store import whole_file
 
@@ -75,33 +75,6 @@ def check_font(name: str) -> None:
         raise unknown_name("no font here is called", name, known)
 
 
-@dataclass(frozen=True)
-class Look:
-    """What somebody asks of the pictures that are saved; None is the style's own."""
-
-    font: str | None = None
-    width_in: float | None = None
-
-
-_asked = [Look()]
-"""What is asked of pictures now: the last."""
-
-
-def asked() -> Look:
-    """Return what is asked of pictures now."""
-    return _asked[-1]
-
-
-@contextlib.contextmanager
-def looking(look: Look) -> Iterator[None]:
-    """Draw and save as somebody asks."""
-    _asked.append(look)
-    try:
-        yield
-    finally:
-        _asked.pop()
-
-
 @contextlib.contextmanager
 def styled() -> Iterator[None]:
     """Draw in the common style, and leave the caller's settings as they were."""
@@ -127,7 +100,7 @@ def laid_out(figure: Figure) -> Iterator[None]:
     with styled():
         # Letters are not of quite the same width at every resolution.
         figure.dpi = DPI
-        figure.draw_without_rendering()
+        lay_out(figure)
         figure.dpi = dpi
         # In this style None stands for no engine.
         figure.set_layout_engine(None)
@@ -135,6 +108,15 @@ def laid_out(figure: Figure) -> Iterator[None]:
             yield
         finally:
             figure.set_layout_engine(engine)
+
+
+def lay_out(figure: Figure) -> None:
+    """Find the places of all panels, labels and legends, without drawing them."""
+    engine = figure.get_layout_engine()
+    if engine is None:
+        figure.draw_without_rendering()
+    else:
+        engine.execute(figure)
 
 
 def save_figure(figure: Figure, path: Path) -> None:

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from sojourn.figures.style import INK
+from sojourn.figures.style import INK, lay_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def name_points(axes: "Axes", points: Iterable[tuple[float, float, str]]) -> Non
 def tidy(figure: "Figure", *, below: bool = False) -> None:
     """Make labels fit; `below` says that panels stand below each other, so that each has its own."""
     _say_once(figure, below=below)
-    figure.draw_without_rendering()
+    lay_out(figure)
     changed = [
         (
             _turn_names(axes),
@@ -38,7 +38,7 @@ def tidy(figure: "Figure", *, below: bool = False) -> None:
     ]
     if any(map(any, changed)):
         # Labels of another height leave another room for what is in the panels.
-        figure.draw_without_rendering()
+        lay_out(figure)
     for axes in figure.axes:
         _part_names(axes)
 

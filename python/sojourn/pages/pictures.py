@@ -35,17 +35,20 @@ def picture(
     return Picture(*drawn, finding, finding, caption, name, laboratory)
 
 
-def save(figure: "Figure", folder: Path, name: str) -> None:
+PRINTED = (".png", ".pdf")
+
+
+def save(figure: "Figure", folder: Path, name: str, printed: "Sequence[str]" = PRINTED) -> None:
     """Write a figure as PNG and PDF, and as a page shows it, so that the page can be made again without drawing.
 
-    PNG and PDF are as somebody asks for them.
+    PNG and PDF are as somebody asks for them; `printed` says which of the two.
     """
     from sojourn.figures.style import laid_out, save_figure
 
-    narrow, printed = narrowed(figure), as_asked(figure)
+    narrow, wanted = narrowed(figure), as_asked(figure)
     with laid_out(figure), laid_out(narrow):
-        for suffix in (".png", ".pdf"):
-            save_figure(printed, folder / f"{name}{suffix}")
+        for suffix in printed:
+            save_figure(wanted, folder / f"{name}{suffix}")
         drawn = svg(figure, name), svg(narrow, f"{name}-narrow")
     for path, text in zip(paths(folder, name), drawn, strict=True):
         with whole_file(path) as place:
@@ -83,7 +86,7 @@ def svg(figure: "Figure", name: str) -> str:
 
 def as_asked(figure: "Figure") -> "Figure":
     """Return a figure of the width that somebody asks for."""
-    from sojourn.figures.style import asked
+    from sojourn.look import asked
 
     width_in = asked().width_in
     return figure if width_in is None else of_width(figure, width_in)

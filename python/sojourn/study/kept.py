@@ -4,7 +4,7 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from sojourn.study.model import Check, Findings, Item, Study, Table
 FOUND = "found.json"
 
 
-def write_item(folder: Path, study: Study, item: Item, found: Findings) -> None:
-    """Write an item's figures (PNG, PDF, SVG), tables (CSV) and what it found (JSON) into its folder."""
+def write_item(
+    folder: Path, study: Study, item: Item, found: Findings, printed: Sequence[str] = pictures.PRINTED
+) -> None:
+    """Write an item's figures (SVG, and those in `printed`), tables (CSV) and what it found (JSON) into its folder."""
     place = folder_inside(folder / item.name)
     for name, figure in found.figures.items():
-        pictures.save(figure, place, name)
+        pictures.save(figure, place, name, printed)
     for table in found.tables:
         with whole_file(place / f"{table.name}.csv") as path:
             path.write_text(csv_text(table), encoding="utf-8")

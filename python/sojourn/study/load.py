@@ -309,6 +309,15 @@ class StudyFolder:
         found.text = str(item.get("text", ""))
         return found
 
+    def item(self, name: str) -> dict[str, Any]:
+        """Return the tables of an item."""
+        return next(one for one in self.tables["item"] if one["name"] == name)
+
+    def longest_first(self, names: Sequence[str]) -> list[str]:
+        """Return items in the order in which processes side by side are done soonest: those with most figures first."""
+        made = [mark.names[0] for mark, _ in marked(self.module, "figure")]
+        return sorted(names, key=lambda name: -len(self.item(name).get("figure", [])) - made.count(name))
+
     def _laboratory(self, item: Mapping[str, Any]) -> dict[str, list[Link]]:
         """Return the links of an item's figures into the laboratory, by figure."""
         own = {tables["name"]: tables for tables in self.figures(item)}

@@ -34,7 +34,8 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
     leading = _leading(everything)
     shown = _chosen(study, findings)
     links = {item.name: item.laboratory() for item in items}
-    folds = [_fold(folder, item, findings[item.name], shown, links[item.name]) for item in items]
+    homes = _homes(items, findings)
+    folds = [_fold(folder, item, findings[item.name], shown, links[item.name], homes) for item in items]
     if len(checks) > len(leading):
         rows = [[Cell(item.title), *_row(check)] for item, check in everything]
         table = _without_empty(Table(("Item", *_CHECKS), rows, f"All checks of {study.name}"))
@@ -114,8 +115,11 @@ def _fold(
     found: Findings,
     above: Sequence[tuple[str, str]],
     laboratory: Mapping[str, Sequence[Link]],
+    homes: Mapping[str, Item],
 ) -> Fold:
-    """Return an item, without the figure that stands above already."""
+    """Return an item, without the figure that stands above already, and the data that stand with another one."""
+    own = [table for table in found.tables if homes[table.name] is item]
+    others = [f"{table.name}: with {homes[table.name].title}." for table in found.tables if table not in own]
     parts = [item.setting, found.verdict, *found.text.split("\n\n")]
     return Fold(
         item.title,
@@ -129,8 +133,13 @@ def _fold(
         if found.checks
         else [],
         name=item.name,
-        folds=[Fold("Its data", tables=[_data(table) for table in found.tables])] if found.tables else [],
+        folds=[Fold("Its data", others, tables=[_data(table) for table in own])] if found.tables else [],
     )
+
+
+def _homes(items: Sequence[Item], findings: Mapping[str, Findings]) -> dict[str, Item]:
+    """Return for each table of data the first item that has it: half of a page would be tables said again."""
+    return {table.name: item for item in reversed(items) for table in findings[item.name].tables}
 
 
 def _sentence(text: str) -> str:
