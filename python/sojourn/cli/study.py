@@ -224,7 +224,8 @@ def check(path: str, *, mutate: bool, as_json: bool) -> int:
     click.echo(f"{found.name}: {len(runs)} sweeps of {sum(runs.values())} runs")
     for name in left_out:
         click.echo(
-            f"{name}: no means are kept; they need a kernel: sojourn study run {path} --out DIR --keep", err=True
+            f"{name}: no means are kept; they need a kernel or take long: sojourn study run {path} --out DIR --keep",
+            err=True,
         )
     for one in wrong:
         click.echo(one, err=True)

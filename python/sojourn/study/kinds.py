@@ -252,6 +252,7 @@ _SWEEP: dict[str, Rule] = {
     "runs": _each(_LINE),
     "name": _FILE,
 }
+_FIT = _keys({"items": _each(_LINE), "figures": _each(_LINE), "sweeps": _named(_FILE, _FILE), "set": _TABLE})
 _BESIDE = _keys({"axis": _LINE, "key": _LINE, "levels": _each(_LINE)})
 STUDY: Rules = {
     "name": _FILE,
@@ -270,5 +271,6 @@ STUDY: Rules = {
     "sweep": _named(_keys(_SWEEP), _FILE),
     "item": _each(_keys(ITEM)),
     "beside": _BESIDE,
+    "fit": _FIT,
     "readings": _each(_LINE),
 }

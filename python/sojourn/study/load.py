@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn import _native, plugins
 from sojourn.api import Scenario
@@ -20,9 +20,10 @@ from sojourn.reading import input_error, printable, read_toml, shown, unknown_na
 from sojourn.registry import PlugIn, sentence_of
 from sojourn.study import claims, drawings, scenes
 from sojourn.study import means as reduced
+from sojourn.study.fitted import change, first_of, under_fit, under_fit_caption, with_fitted
 from sojourn.study.kinds import CLAIM, FIGURE, ITEM, STUDY, check_kinds, check_known
 from sojourn.study.lab import Lab
-from sojourn.study.marks import Outcome, marked
+from sojourn.study.marks import Mark, Outcome, marked
 from sojourn.study.means import Means, Reduced
 from sojourn.study.model import FILE, Check, Findings, Item, Study, Table
 from sojourn.study.parts import file_names, with_parts
@@ -32,7 +33,10 @@ from sojourn.study.words import fill
 from sojourn.sweeps.plan import Plan
 from sojourn.worlds.registry import SIM
 
-CODE, DATA = "study.py", "data"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CODE, FIGURES, DATA = "study.py", "figures.py", "data"
 SHOWN = {"relation": "shown"}
 _SET = "@"
 
@@ -61,6 +65,7 @@ class StudyFolder:
         sets = tables.get("sets", {})
         found = cls(place, _with_sets(tables, sets if isinstance(sets, Mapping) else {}))
         check_kinds(found.tables, str(file))
+        found = cls(place, with_fitted(found.tables))
         found.check_names(str(file))
         return found
 
@@ -89,10 +94,19 @@ class StudyFolder:
         """The functions of `study.py`, read when they are needed; raises InputError for one of an item there is not."""
         found = self.code or _module(self.folder / CODE)
         names = [item["name"] for item in self.tables["item"]]
-        for mark, _ in (*marked(found, "claim"), *marked(found, "figure")):
+        for mark, _ in (*marked(found, "claim"), *marked(found, "figure"), *self._drawings):
             if mark.names[0] not in names:
                 raise unknown_name(f"{CODE}: the study has no item", mark.names[0], names)
         return found
+
+    @functools.cached_property
+    def _drawings(self) -> Sequence[tuple[Mark, Callable[..., Any]]]:
+        """The functions of `figures.py`, where there is no room for them in `study.py`."""
+        return marked(_module(self.folder / FIGURES), "figure")
+
+    @property
+    def _figures(self) -> Sequence[tuple[Mark, Callable[..., Any]]]:
+        return [*marked(self.module, "figure"), *self._drawings]
 
     @property
     def name(self) -> str:
@@ -139,7 +153,8 @@ class StudyFolder:
             raise unknown_name("the study has no sweep", name, list(known))
         for file in file_names(known[name], PLUGINS, ".py"):
             plugins.load(self.folder / file)
-        made = [function for mark, function in marked(self.module, "changes") if name in mark.names]
+        names = {name, first_of(name, self.tables)}
+        made = [function for mark, function in marked(self.module, "changes") if names & {*mark.names}]
         return sweep_tables(name, known[name], self.tables, made[0] if made else None, self.changed)
 
     def checked(self, name: str) -> Plan:
@@ -298,15 +313,18 @@ class StudyFolder:
     def findings(self, item: Mapping[str, Any], means: Means) -> Findings:
         """Return what an item finds in means."""
         found = Findings(checks=list(self.checks(item, means)))
-        for tables in self.figures(item):
-            with _told(f"the figure {shown(tables['name'])}"):
-                found.show(tables["name"], drawings.draw(tables, means, self.axes), tables["caption"])
-        for mark, function in marked(self.module, "figure"):
-            if mark.names[0] == item["name"]:
-                found.show(mark.names[1], function(means), mark.settings["caption"])
+        fitted = under_fit(means, item["name"], self.tables)
+        for name, caption, draw in self._drawn(item):
+            found.show(name, draw(means), caption)
+            if fitted is not None and f"{item['name']}/{name}" in self.tables["fit"].get("figures", []):
+                found.show(f"{name}-fit", draw(fitted), under_fit_caption(caption))
         found.tables = [self._table(name, means) for name in self.sweeps_of(item)]
         found.verdict = chosen(item.get("found", ""), found.checks)
         found.text = str(item.get("text", ""))
+        if fitted is not None:
+            short, which = change(found.checks, list(self.checks(item, fitted)))
+            found.verdict = f"{found.verdict} {short}".strip()
+            found.text = f"{found.text}\n\n{which}".strip()
         return found
 
     def item(self, name: str) -> dict[str, Any]:
@@ -315,13 +333,25 @@ class StudyFolder:
 
     def longest_first(self, names: Sequence[str]) -> list[str]:
         """Return items in the order in which processes side by side are done soonest: those with most figures first."""
-        made = [mark.names[0] for mark, _ in marked(self.module, "figure")]
+        made = [mark.names[0] for mark, _ in self._figures]
         return sorted(names, key=lambda name: -len(self.item(name).get("figure", [])) - made.count(name))
+
+    def _drawn(self, item: Mapping[str, Any]) -> Iterator[tuple[str, str, Callable[[Means], "Figure"]]]:
+        """Yield name, caption and what draws it of each figure of an item: those of the table, then of `study.py`."""
+        for tables in self.figures(item):
+            yield tables["name"], tables["caption"], functools.partial(self._draw, tables)
+        for mark, function in self._figures:
+            if mark.names[0] == item["name"]:
+                yield mark.names[1], mark.settings["caption"], function
+
+    def _draw(self, tables: Mapping[str, Any], means: Means) -> "Figure":
+        with _told(f"the figure {shown(tables['name'])}"):
+            return drawings.draw(tables, means, self.axes)
 
     def _laboratory(self, item: Mapping[str, Any]) -> dict[str, list[Link]]:
         """Return the links of an item's figures into the laboratory, by figure."""
         own = {tables["name"]: tables for tables in self.figures(item)}
-        made = [mark.names[1] for mark, _ in marked(self.module, "figure") if mark.names[0] == item["name"]]
+        made = [mark.names[1] for mark, _ in self._figures if mark.names[0] == item["name"]]
         plan = functools.cache(self.checked)
         found = {}
         for figure, tables in (own | dict.fromkeys(made, item.get("defaults", {}))).items():
@@ -461,7 +491,7 @@ def _with_sets(tables: Any, sets: Mapping[str, Any]) -> Any:
 def _module(path: Path) -> ModuleType | None:
     if not path.is_file():
         return None
-    spec = importlib.util.spec_from_file_location(f"sojourn_study_{path.parent.name.replace('-', '_')}", path)
+    spec = importlib.util.spec_from_file_location(f"sojourn_{path.stem}_{path.parent.name.replace('-', '_')}", path)
     if spec is None or spec.loader is None:
         raise input_error("cannot be imported", file=str(path))
     module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""What tables will not do of Gong et al.: settings that depend on several axes, coefficients of variation, figures."""
+"""What tables will not do of Gong et al.: settings that depend on several axes, and coefficients of variation."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -7,15 +7,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.study import Means, Outcome, changes, claim, figure, measure
+from sojourn.study import Means, Outcome, changes, claim, measure
 from sojourn.study import fit as fits
 from sojourn.study.numbers import Number
 from sojourn.study.relations import closeness
 from sojourn.study.select import Selection
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from sojourn.data.dataset import Dataset
     from sojourn.sweeps.plan import Plan
 
@@ -24,9 +22,9 @@ _MEAN_PACKET_BYTES = 500
 _TARGET_DELAY_S = 0.005
 _SMALLEST_MIN_PACKETS = 5
 _SWEEPS = (
-    *("motivating", "disciplines", "buffers", "tiny", "controls", "capacity", "duty", "short-cycles", "rtts"),
+    *("motivating", "disciplines", "buffers", "tiny", "capacity", "duty", "short-cycles", "rtts"),
     *("flows", "fq-codel", "targets", "targets-tcp"),
-    *("capacity-fit", "duty-fit", "rtts-fit", "flows-fit", "best-effort", "many", "arrivals"),
+    *("best-effort", "many", "arrivals"),
 )
 # They have buffers of their own in ns-2 (25,000 bytes; 40 packets), whatever the link's limit says.
 _OWN_BUFFER = ("DRR", "SFQ")
@@ -81,7 +79,16 @@ def settings(
     return found
 
 
-@changes("own-buckets", "own-buckets-fit")
+@changes("controls")
+def controls(queue: str, control: str, sweep: str) -> dict[str, Any]:
+    """Return the same for the low-priority controls; among the settings found is which NICE it was."""
+    found = settings(queue)
+    if control == "NICE" and sweep.endswith("-fit"):
+        found["group.background.control"] = {"kind": "nice", "preset": "linux"}
+    return found
+
+
+@changes("own-buckets")
 def own_buckets(queue: str, rtt_ms: float, rtts: str) -> dict[str, Any]:
     """Return the same where no two flows share a bucket of a hash."""
     perfect = {"bottleneck.queue.perfect": True} if queue in _OWN_BUFFER else {}
@@ -340,184 +347,3 @@ def determined(means: Means) -> Iterator[Outcome]:
 def each_number(means: Means) -> Iterator[Outcome]:
     """Show each number as the paper has it, as the other items have it, and by the best fit."""
     yield from fits.each_number(means, "fit")
-
-
-# Figures.
-
-
-@figure(
-    "fig2",
-    "fig2",
-    "Under DropTail LEDBAT leaves the link to TCP; RED makes both share it. One of 10 runs, 10 Mbit/s, 500 packets",
-)
-def who_uses_the_link(means: Means) -> "Figure":
-    """Draw one run under DropTail and one under RED."""
-    from sojourn.figures import utilization
-
-    queues = ("DropTail", "RED")
-    shown = [means.scenario("motivating", queue=name, reading="starts within 0.1 s") for name in queues]
-    return utilization([one.run(runs=10) for one in shown], list(queues))
-
-
-@figure(
-    "fig4",
-    "as-fig4",
-    "As the paper draws Fig. 4: under AQMs all lose more than under DropTail, and TCP more than LEDBAT. "
-    "Packets dropped, in percent; up: all, right: TCP, left: LEDBAT",
-)
-def kiviat(means: Means) -> "Figure":
-    """Draw the drop rates of all packets, of TCP's and of LEDBAT's on three axes."""
-    from sojourn.figures import legends
-    from sojourn.figures.style import PAGE_WIDTH_IN, drawn, family
-
-    corners = [math.pi / 2, 11 * math.pi / 6, 7 * math.pi / 6]
-    kinds = (("bottleneck_drop_rate", None), ("drop_rate", "tcp"), ("drop_rate", "background"))
-    with drawn(3.4, PAGE_WIDTH_IN / 2) as drawing:
-        axes = drawing.add_subplot(projection="polar")
-        for position, queue in enumerate((*_TAIL, *_AQMS)):
-            rates = [means.number("disciplines", *one, queue=queue, spread="50 ms").mean for one in kinds]
-            axes.plot([*corners, corners[0]], [*rates, rates[0]], color=family(position), label=queue)
-        axes.set_xlim(0, 2 * math.pi)
-        axes.set_xticks(corners, ["all", "TCP", "LEDBAT"])
-        legends.below(drawing, *axes.get_legend_handles_labels())
-    return drawing
-
-
-@figure(
-    "fig6",
-    "as-fig6",
-    "As the paper draws Fig. 6: capacity changes the queue in packets under CoDel alone, and TCP's share under no AQM. "
-    "Means over four buffers, RTT 50 ms; solid: mean queue, dashed: TCP's share; in the legend the largest standard "
-    "deviation over buffers of each",
-)
-def two_axes(means: Means) -> "Figure":
-    """Draw queue and share over capacity on two axes."""
-    from sojourn.figures import legends
-    from sojourn.figures.style import drawn, family
-
-    with drawn(3.2) as drawing:
-        left = drawing.subplots()
-        right = left.twinx()
-        for position, queue in enumerate(("RED", "SFQ", "CoDel")):
-            lines = [
-                Selection("capacity", metric, "tcp", {"queue": queue, "rtt_ms": 50}, [["mean", "packets"]]).cells(means)
-                for metric in ("bottleneck_queue_packets_mean", "share")
-            ]
-            spreads = [max(cell.number.sd for cell in line) for line in lines]
-            for axes, line, style in zip((left, right), lines, ("-", "--"), strict=True):
-                places = [cell.at["rate_mbps"] for cell in line]
-                label = f"{queue} ({spreads[0]:.1f} packets, {spreads[1]:.1f} %)" if axes is left else None
-                axes.plot(places, [cell.number.mean for cell in line], style, color=family(position), label=label)
-        left.set_xlabel("capacity [Mbit/s]")
-        left.set_ylabel("mean queue [packets]")
-        left.set_ylim(bottom=0)
-        right.set_ylabel("TCP's share [%]")
-        right.set_ylim(0, 102)
-        legends.below(drawing, *left.get_legend_handles_labels())
-    return drawing
-
-
-@figure(
-    "fig7",
-    "fig7",
-    "The link fills as flows are on for longer. Grey: the underload regime, where no discipline keeps 95 % of the link "
-    "in use. Bars are 95 % intervals",
-)
-def regimes(means: Means) -> "Figure":
-    """Draw utilization over the duty cycle."""
-    return _over_duty_cycles(means, "bottleneck_utilization", "utilization [%]")
-
-
-@figure(
-    "fig8",
-    "fig8",
-    "Under AQMs TCP has about half of the link at every duty cycle, in both regimes. Grey: the underload regime of "
-    "Fig. 7. Bars are 95 % intervals",
-)
-def shares_in_regimes(means: Means) -> "Figure":
-    """Draw TCP's share over the duty cycle."""
-    return _over_duty_cycles(means, "share", "TCP's share [%]")
-
-
-_FULL_PERCENT = 95
-
-
-def _over_duty_cycles(means: Means, metric: str, title: str) -> "Figure":
-    from sojourn.figures import legends
-    from sojourn.figures.style import CAPACITY, drawn, family
-
-    with drawn(3.0) as drawing:
-        for axes, rtt_ms in zip(drawing.subplots(1, 2, sharey=True), (6, 50), strict=True):
-            used = means.cells("duty", "bottleneck_utilization", rtt_ms=rtt_ms)
-            idle = {cell.at["duty_percent"] for cell in used} - {
-                cell.at["duty_percent"] for cell in used if cell.number.mean >= _FULL_PERCENT
-            }
-            if idle:
-                axes.axvspan(0, max(idle), color=CAPACITY, zorder=0)
-            for position, queue in enumerate((*_TAIL, *_AQMS)):
-                line = means.cells("duty", metric, "tcp", rtt_ms=rtt_ms, queue=queue)
-                axes.errorbar(
-                    [cell.at["duty_percent"] for cell in line],
-                    [cell.number.mean for cell in line],
-                    yerr=[cell.number.half for cell in line],
-                    label=queue,
-                    color=family(position),
-                    marker="soDv^P"[position],
-                    markersize=3,
-                    elinewidth=0.6,
-                )
-            axes.set_xlim(0, 105)
-            axes.set_ylim(0, 102)
-            axes.set_xlabel("part of the time that a flow is on [%]")
-            axes.set_title(f"RTT {rtt_ms} ms")
-        drawing.axes[0].set_ylabel(title)
-        legends.below(drawing, *axes.get_legend_handles_labels())
-    return drawing
-
-
-@figure(
-    "fig5",
-    "fig5",
-    "LEDBAT lies at the priority of best effort (hatched) under every AQM; other controls keep a part of theirs, most "
-    "under fair queues, where NICE as its paper has it comes near the ideal (grey). Each line is a low-priority "
-    "control under a discipline",
-)
-def controls_and_disciplines(means: Means) -> "Figure":
-    """Draw the queue's part of the buffer and TCP's share, joined, for each control and discipline."""
-    from sojourn.figures import legends
-    from sojourn.figures.style import CAPACITY, INK, drawn, family
-
-    variants = ["LEDBAT (RFC 6817)", "NICE (Linux)", "TCP-LP (its paper)"]
-    titles = ("as in ns-2, or the control's paper", "RFC 6817, NICE of Linux, TCP-LP's paper")
-    with drawn(3.2) as drawing:
-        for axes, controls, title in zip(drawing.subplots(1, 2), (_CONTROLS, variants), titles, strict=True):
-            for control, style in zip(controls, ("-", "--", ":"), strict=True):
-                for position, name in enumerate((*_TAIL, *_AQMS)):
-                    at = {"control": control, "queue": name}
-                    queue = means.number("controls", "bottleneck_queue_packets_mean", **at)
-                    share = means.number("controls", "share", "tcp", **at)
-                    axes.errorbar(
-                        [0, 1],
-                        [queue.mean / 400, share.mean / 100],
-                        yerr=[queue.half / 400, share.half / 100],
-                        linestyle=style,
-                        color=family(position),
-                        marker="soDv^P"[position],
-                        markersize=3.5,
-                        elinewidth=0.6,
-                    )
-            # The paper's ideal: a short queue, and priorities as under DropTail.
-            axes.fill_between([0, 1], [0, 0.9], [0.1, 1], color=CAPACITY, zorder=0, label="ideal")
-            axes.fill_between(
-                [0.9, 1.1], 0.5, 0.6, facecolor="none", edgecolor=INK, hatch="////", linewidth=0.3, zorder=0
-            )
-            axes.set_xticks([0, 1], ["mean queue / buffer", "TCP's share"])
-            axes.set_xlim(-0.2, 1.15)
-            axes.set_ylim(0, 1.02)
-            axes.set_title(title)
-        for control, style in zip(_CONTROLS, ("-", "--", ":"), strict=True):
-            axes.plot([], [], style, color=INK, label=control)
-        for position, name in enumerate((*_TAIL, *_AQMS)):
-            axes.plot([], [], "soDv^P"[position], color=family(position), markersize=3.5, label=name)
-        legends.below(drawing, *axes.get_legend_handles_labels())
-    return drawing
