@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import importlib.util
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -450,11 +451,17 @@ def _with_sets(tables: Any, sets: Mapping[str, Any]) -> Any:
 
 
 def _module(path: Path) -> ModuleType | None:
+    """Return `study.py` as a package, whose modules are the other Python files of its folder."""
     if not path.is_file():
         return None
-    spec = importlib.util.spec_from_file_location(f"sojourn_study_{path.parent.name.replace('-', '_')}", path)
+    name = f"sojourn_study_{path.parent.name.replace('-', '_')}"
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)])
     if spec is None or spec.loader is None:
         raise input_error("cannot be imported", file=str(path))
+    # Another folder of the same name, or this one before it was changed.
+    for loaded in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+        del sys.modules[loaded]
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
