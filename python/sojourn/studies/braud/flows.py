@@ -8,6 +8,7 @@ import numpy as np
 
 from sojourn import padding as equations
 from sojourn.study import changes
+from sojourn.study.fit import ANY
 
 UPLOAD, DOWNLOAD, DOWNLOADS, PING = "upload", "download", "downloads", "ping"
 RTT_MS, FULL, PAYLOAD = 94.0, 1500, 1448
@@ -35,6 +36,12 @@ _PADDING: dict[str, dict[str, Any] | None] = {
         "kind": "adaptive-padding",
         "target": "100 ms",
         "most": "500 packets/s",
+        "reach": "bottleneck",
+    },
+    "adaptive, 1500 packets/s": {
+        "kind": "adaptive-padding",
+        "target": "100 ms",
+        "most": "1500 packets/s",
         "reach": "bottleneck",
     },
 }
@@ -149,6 +156,24 @@ def one_upload_of_linux(packets: int, control: str, padding: str) -> dict[str, A
     return {"group": [flow, *_streams(padding)]}
 
 
+# The slower of Table III's lines: what the study's axis of lines changes.
+_SLOWER = {
+    "400 kbit/s": {"bottleneck.rate": "400 kbit/s", "reverse.rate": "2400 kbit/s", "reverse.queue.limit": "60 packets"}
+}
+
+
+@changes("printed-runs")
+def printed(place: str, acks: str, base_ms: int, packets: int | str) -> dict[str, Any] | None:
+    """Return what Tables II and III print a number of; the buffer of Table II is not that of Table III."""
+    table, _, way = place.partition(": ")
+    if (table == "Table II") != (packets != ANY):
+        return None
+    like = {"rtt": f"{base_ms} ms", "transport": acknowledging(delayed=acks == "delayed")}
+    if table == "Table II":
+        return {"bottleneck.queue.limit": f"{packets} packets", "group": [host(UPLOAD, **like), *_streams(way)]}
+    return {"duration": "100 s", **_SLOWER.get(table, {}), **_beside(table, way, like, like)}
+
+
 @changes("today-runs")
 def uploads(load: str, flow: str, padding: str) -> dict[str, Any]:
     """Return an upload of today, a thin stream, and padding."""
@@ -227,12 +252,20 @@ def _load(sweep: str) -> tuple[str, float]:
     return line, 6.0 if load == "6" else 1.0
 
 
-@changes("testbed-50", "testbed-17", "adsl-1", "adsl-6")
+# What else is tried of the downloads' transport, by how a sweep's name ends.
+_TRIED: dict[str, dict[str, Any]] = {"sooner": {"initial_rto": "1 s"}, "every": {"ack_every": 1}}
+
+
+@changes(
+    *("testbed-50", "testbed-17", "adsl-1", "adsl-6", "adsl-1-sooner", "adsl-6-sooner"),
+    *("testbed-17-every", "testbed-50-more", "testbed-17-more"),
+)
 def beside_upload(sweep: str, padding: str, up: str, down: str) -> dict[str, Any]:
     """Return downloads beside an upload."""
     line, per_s = _load(sweep)
-    groups = [downloads(line, per_s, control=CONTROLS[down]), host(UPLOAD, control=CONTROLS[up]), *_streams(padding)]
-    return {**_TIMES, **_LINES[line], "group": groups}
+    transport = FREEBSD | _TRIED.get(sweep.rpartition("-")[2], {})
+    group = downloads(line, per_s, control=CONTROLS[down], transport=transport)
+    return {**_TIMES, **_LINES[line], "group": [group, host(UPLOAD, control=CONTROLS[up]), *_streams(padding)]}
 
 
 @changes("testbed-50-alone", "testbed-17-alone", "adsl-1-alone", "adsl-6-alone")
@@ -240,11 +273,3 @@ def alone(sweep: str) -> dict[str, Any]:
     """Return downloads alone on their line."""
     line, per_s = _load(sweep)
     return {**_TIMES, **_LINES[line], "group": [downloads(line, per_s)]}
-
-
-@changes("adsl-1-sooner", "adsl-6-sooner")
-def with_first_timeout_of_today(sweep: str, padding: str, up: str) -> dict[str, Any]:
-    """Return downloads whose first timeout comes after 1 s."""
-    line, per_s = _load(sweep)
-    first = downloads(line, per_s, transport=FREEBSD | {"initial_rto": "1 s"})
-    return {**_TIMES, **_LINES[line], "group": [first, host(UPLOAD, control=CONTROLS[up]), *_streams(padding)]}

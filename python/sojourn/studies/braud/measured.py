@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from sojourn import padding as equations
 from sojourn.data.rows import POINT, SEED
 from sojourn.study import Number, measure
+from sojourn.study import fit as fits
 from sojourn.study.means import by_run
 
 from .flows import BASE_MS, DOWNLOAD, DOWNLOADS, FULL, PAYLOAD, PAYLOAD_MBPS, PING, RTT_MS, UPLOAD
@@ -97,7 +99,7 @@ def _transfers(plan: "Plan", dataset: "Dataset") -> _Times:
 
 def _places(plan: "Plan") -> Iterator[tuple[dict[str, Any], list[int]]]:
     """Yield places and the points that belong to them; `down = "any"` is of all downloads' controls together."""
-    setting = {"setting": _NAMES[plan.name.removesuffix("-sooner")]}
+    setting = {"setting": _NAMES["-".join(plan.name.split("-")[:2])]}
     together: dict[tuple[str, str], list[int]] = {}
     for index in range(plan.points):
         at = plan.point(index).coordinates
@@ -111,6 +113,8 @@ def _places(plan: "Plan") -> Iterator[tuple[dict[str, Any], list[int]]]:
 @measure("responses-testbed", of=("testbed-50", "testbed-17"))
 @measure("responses-adsl", of=("adsl-1", "adsl-6"))
 @measure("responses-sooner", of=("adsl-1-sooner", "adsl-6-sooner"))
+@measure("responses-every", of="testbed-17-every")
+@measure("responses-more", of=("testbed-50-more", "testbed-17-more"))
 def responses(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
     """Yield mean response times over runs, the median of all transfers, and the part as slow as a first timeout."""
     transfers = _transfers(plan, dataset)
@@ -184,3 +188,19 @@ def thin_stream(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
 def papers_equations() -> Iterator[Row]:
     """Yield what equation 7 says of padding for a tenth of the delay."""
     yield {"factor": 10.0}, "", "overhead", Number(100 * equations.overhead(10.0), 0.0, 1)
+
+
+def _fit(plan: "Plan", dataset: "Dataset") -> fits.Fit:
+    return fits.of_dataset(plan, dataset, fits.numbers_for(plan, Path(__file__).with_name("printed.csv")))
+
+
+@measure("fit", of="printed-runs")
+def printed_numbers(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
+    """Yield each number of Tables II and III, as printed, with FreeBSD's defaults and by the best fit."""
+    yield from fits.number_rows(_fit(plan, dataset), {"acks": "delayed", "base_ms": 94, "packets": 120})
+
+
+@measure("fit-weights", of="printed-runs")
+def weights(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
+    """Yield the weight of each value of what is not printed."""
+    yield from fits.weight_rows(_fit(plan, dataset))
