@@ -1,7 +1,6 @@
 """A study under the settings that a fit found."""
 
 import dataclasses
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,17 +67,3 @@ def test_the_settings_that_gongs_fit_found_are_those_of_its_second_sweeps() -> N
     printed = gong.scenario("controls", control="NICE", queue="RED").to_dict()
     assert printed["group"][1]["control"]["min_window"] < 1
     assert printed["warmup"] == "0 s"
-
-
-def test_figures_of_a_study_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
-    from sojourn.study.load import StudyFolder
-    from sojourn.study.template import make
-
-    folder = make(tmp_path / "mine").parent
-    item = StudyFolder.load(folder).tables["item"][0]["name"]
-    text = 'from sojourn.study import figure\n\n@figure("{}", "own", "Own.")\ndef own(means):\n    pass\n'
-    (folder / "figures.py").write_text(text.format(item), encoding="utf-8")
-    assert StudyFolder.load(folder).module is None
-    (folder / "figures.py").write_text(text.format("no-such"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"the study has no item.*no-such"):
-        _ = StudyFolder.load(folder).module

@@ -39,7 +39,13 @@ UNIT, MEANING = b"unit", b"meaning"
 MOST_WIDE = 64
 """Of more links the table `runs` has the main ones alone: 40,000 columns take longer to read than a run takes."""
 # The unit of a column of quantities, and how much of the basic unit it is.
-_COLUMN_UNITS = {"s": ("ms", 1e-3), "bit/s": ("mbps", 1e6), "B": ("bytes", 1.0), "packets": ("packets", 1.0)}
+_COLUMN_UNITS = {
+    "s": ("ms", 1e-3),
+    "bit/s": ("mbps", 1e6),
+    "B": ("bytes", 1.0),
+    "packets": ("packets", 1.0),
+    "packets/s": ("packets_per_s", 1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class AxisColumns:
 
         >>> AxisColumns.of("bottleneck.rate", ["1 Mbit/s", "4 Mbit/s"]).names
         ['bottleneck.rate', 'bottleneck.rate_mbps']
+        >>> AxisColumns.of("padding", ["125 packets/s", "250 packets/s"]).names
+        ['padding', 'padding_packets_per_s']
         >>> AxisColumns.of("bottleneck.queue.weight", [0.002, "auto"]).kind
         'string'
         """

@@ -105,15 +105,23 @@ def _bars(panel: Panel, axes: "Axes") -> None:
             label=name,
             error_kw={"elinewidth": 0.6, "ecolor": INK},
         )
-    _papers_numbers(panel, axes, names, lying=lying)
+    _papers_numbers(panel, axes, names, list(parts), lying=lying)
     _tell_places(axes, names, lying=lying)
 
 
-def _papers_numbers(panel: Panel, axes: "Axes", names: Sequence[str], *, lying: bool) -> None:
+def _papers_numbers(panel: Panel, axes: "Axes", names: Sequence[str], parts: Sequence[str], *, lying: bool) -> None:
+    """Draw the paper's numbers as stars: in the middle of a place, or where each of several has its own, beside it."""
     from sojourn.figures.style import INK
 
-    paper = panel.paper()
-    known = [(index, paper[name]) for index, name in enumerate(names) if name in paper]
+    whole = panel.paper()
+    known = [(float(index), whole[name]) for index, name in enumerate(names) if name in whole]
+    for turn, part in enumerate(parts):
+        own = panel.paper(part)
+        known += [
+            (index + (turn - (len(parts) - 1) / 2) * _WIDTH / len(parts), own[name])
+            for index, name in enumerate(names)
+            if name in own and name not in whole
+        ]
     if known:
         places, numbers = zip(*known, strict=True)
         axes.plot(*((numbers, places) if lying else (places, numbers)), "*", color=INK, markersize=7, label="paper")
@@ -156,7 +164,7 @@ def _dots(panel: Panel, axes: "Axes") -> None:
         error: dict[str, Any] = {"xerr" if lying else "yerr": [cell.number.half for cell in line.values()]}
         look = {**error, **panel.look(name, turn), "linestyle": "none", "elinewidth": 0.8, "label": name}
         axes.errorbar(*((middle, at) if lying else (at, middle)), **look)
-    _papers_numbers(panel, axes, names, lying=lying)
+    _papers_numbers(panel, axes, names, list(parts), lying=lying)
     _tell_places(axes, names, lying=lying)
     _part_places(axes, len(names), lying=lying)
 
@@ -286,6 +294,12 @@ def _points(panel: Panel, axes: "Axes") -> None:
     other = across.elsewhere(panel.tables["against"])
     there = other.cells(panel.means)
     most = 0.0
+    if "behind" in panel.tables:
+        behind = across.elsewhere(panel.tables["behind"])
+        up_behind = behind.elsewhere(panel.tables["against"]).cells(panel.means)
+        for line in panel.by(behind.cells(panel.means)).values():
+            height = [one.number.mean for cell in line for one in matching(cell.at, up_behind, {}, only=True)]
+            axes.plot([cell.number.mean for cell in line], height, color=GREY, linewidth=0.6, alpha=0.6, zorder=0)
     for turn, (name, line) in enumerate(panel.by(across.cells(panel.means)).items()):
         joined = len(line) > 1 and panel.tables.get("joined", True)
         up = [one.number for cell in line for one in matching(cell.at, there, panel.tables["against"], only=True)]

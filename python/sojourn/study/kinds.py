@@ -213,6 +213,7 @@ FIGURE: Rules = {
     "x": _NAMES,
     "by": _NAMES,
     "against": _PLACE,
+    "behind": _PLACE,
 }
 ITEM: Rules = {
     "name": _FILE,

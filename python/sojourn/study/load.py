@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import importlib.util
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from sojourn.study import means as reduced
 from sojourn.study.fitted import change, first_of, under_fit, under_fit_caption, with_fitted
 from sojourn.study.kinds import CLAIM, FIGURE, ITEM, STUDY, check_kinds, check_known
 from sojourn.study.lab import Lab
-from sojourn.study.marks import Mark, Outcome, marked
+from sojourn.study.marks import Outcome, marked
 from sojourn.study.means import Means, Reduced
 from sojourn.study.model import FILE, Check, Findings, Item, Study, Table
 from sojourn.study.parts import file_names, with_parts
@@ -36,7 +37,7 @@ from sojourn.worlds.registry import SIM
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CODE, FIGURES, DATA = "study.py", "figures.py", "data"
+CODE, DATA = "study.py", "data"
 SHOWN = {"relation": "shown"}
 _SET = "@"
 
@@ -94,19 +95,10 @@ class StudyFolder:
         """The functions of `study.py`, read when they are needed; raises InputError for one of an item there is not."""
         found = self.code or _module(self.folder / CODE)
         names = [item["name"] for item in self.tables["item"]]
-        for mark, _ in (*marked(found, "claim"), *marked(found, "figure"), *self._drawings):
+        for mark, _ in (*marked(found, "claim"), *marked(found, "figure")):
             if mark.names[0] not in names:
                 raise unknown_name(f"{CODE}: the study has no item", mark.names[0], names)
         return found
-
-    @functools.cached_property
-    def _drawings(self) -> Sequence[tuple[Mark, Callable[..., Any]]]:
-        """The functions of `figures.py`, where there is no room for them in `study.py`."""
-        return marked(_module(self.folder / FIGURES), "figure")
-
-    @property
-    def _figures(self) -> Sequence[tuple[Mark, Callable[..., Any]]]:
-        return [*marked(self.module, "figure"), *self._drawings]
 
     @property
     def name(self) -> str:
@@ -333,14 +325,14 @@ class StudyFolder:
 
     def longest_first(self, names: Sequence[str]) -> list[str]:
         """Return items in the order in which processes side by side are done soonest: those with most figures first."""
-        made = [mark.names[0] for mark, _ in self._figures]
+        made = [mark.names[0] for mark, _ in marked(self.module, "figure")]
         return sorted(names, key=lambda name: -len(self.item(name).get("figure", [])) - made.count(name))
 
     def _drawn(self, item: Mapping[str, Any]) -> Iterator[tuple[str, str, Callable[[Means], "Figure"]]]:
         """Yield name, caption and what draws it of each figure of an item: those of the table, then of `study.py`."""
         for tables in self.figures(item):
             yield tables["name"], tables["caption"], functools.partial(self._draw, tables)
-        for mark, function in self._figures:
+        for mark, function in marked(self.module, "figure"):
             if mark.names[0] == item["name"]:
                 yield mark.names[1], mark.settings["caption"], function
 
@@ -351,7 +343,7 @@ class StudyFolder:
     def _laboratory(self, item: Mapping[str, Any]) -> dict[str, list[Link]]:
         """Return the links of an item's figures into the laboratory, by figure."""
         own = {tables["name"]: tables for tables in self.figures(item)}
-        made = [mark.names[1] for mark, _ in self._figures if mark.names[0] == item["name"]]
+        made = [mark.names[1] for mark, _ in marked(self.module, "figure") if mark.names[0] == item["name"]]
         plan = functools.cache(self.checked)
         found = {}
         for figure, tables in (own | dict.fromkeys(made, item.get("defaults", {}))).items():
@@ -489,11 +481,17 @@ def _with_sets(tables: Any, sets: Mapping[str, Any]) -> Any:
 
 
 def _module(path: Path) -> ModuleType | None:
+    """Return `study.py` as a package, whose modules are the other Python files of its folder."""
     if not path.is_file():
         return None
-    spec = importlib.util.spec_from_file_location(f"sojourn_{path.stem}_{path.parent.name.replace('-', '_')}", path)
+    name = f"sojourn_study_{path.parent.name.replace('-', '_')}"
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)])
     if spec is None or spec.loader is None:
         raise input_error("cannot be imported", file=str(path))
+    # Another folder of the same name, or this one before it was changed.
+    for loaded in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:
+        del sys.modules[loaded]
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module

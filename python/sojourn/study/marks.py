@@ -87,13 +87,22 @@ def _marked(mark: Mark) -> Callable[[Function], Function]:
 
 
 def marked(module: ModuleType | None, kind: str) -> Sequence[tuple[Mark, Callable[..., Any]]]:
-    """Return the functions of a module that have marks of a kind, in the order in which it defines them."""
+    """Return the functions of a study that have marks of a kind: of the files that it imports, then its own.
+
+    Those of a file come in the order in which it defines them.
+    """
     if module is None:
         return []
-    functions = (value for value in vars(module).values() if callable(value) and hasattr(value, "__dict__"))
-    return [
-        (mark, function)
-        for function in dict.fromkeys(functions)
-        for mark in vars(function).get(_MARK, [])
-        if mark.kind == kind
-    ]
+    values = [value for part in (*parts(module).values(), module) for value in vars(part).values()]
+    functions = dict.fromkeys(value for value in values if callable(value) and hasattr(value, "__dict__"))
+    return [(mark, function) for function in functions for mark in vars(function).get(_MARK, []) if mark.kind == kind]
+
+
+def parts(module: ModuleType) -> dict[str, ModuleType]:
+    """Return the modules of a study's own folder that its `study.py` imports, by name."""
+    package = f"{module.__package__}."
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, ModuleType) and value.__name__.startswith(package)
+    }

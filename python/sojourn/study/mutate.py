@@ -10,6 +10,7 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.study.load import CODE, StudyFolder
+from sojourn.study.marks import parts
 from sojourn.study.replay import left_out, rows
 
 _OPPOSITE = {
@@ -164,6 +165,10 @@ def _run(study: StudyFolder, tree: ast.Module) -> ModuleType:
     path = str(study.folder / CODE)
     module = ModuleType("mutant")
     module.__file__ = path
+    if study.module is not None:
+        # What it imports from its own folder.
+        module.__package__ = study.module.__package__
+        vars(module).update(parts(study.module))
     # Data classes look up the module that they are defined in.
     sys.modules[module.__name__] = module
     exec(compile(tree, path, "exec"), module.__dict__)  # noqa: S102  the study's own code

@@ -25,10 +25,13 @@ class Panel:
         """Return the numbers that it shows."""
         return Selection.of(self.tables)
 
-    def paper(self) -> Mapping[str, float]:
-        """Return the paper's numbers by the values of the axis across: those of the panel's place, where it has one."""
+    def paper(self, *also: str) -> Mapping[str, float]:
+        """Return the paper's numbers by the values of the axis across: those of the panel's place, where it has one.
+
+        `also` names further values of axes that they may be of.
+        """
         found = self.tables.get("paper", {})
-        places = {str(value) for value in self.tables.get("where", {}).values()}
+        places = {str(value) for value in self.tables.get("where", {}).values()} | set(also)
         return {
             name: number
             for name, given in narrowed(found, places).items()

@@ -110,8 +110,8 @@ macro_rules! distributions {
 distributions! {
     /// Sojourn times, or others of which the lower part counts too.
     QueueMs: mean p10 p25 p50 p75 p90 p95 p99 p999 max;
-    /// Round-trip times, or others of which the upper part counts.
-    Milliseconds: mean p50 p90 p95 p99 p999;
+    /// Round-trip times, or sojourn times of a part of the run.
+    Milliseconds: mean p10 p25 p50 p75 p90 p95 p99 p999;
     /// One-way delays.
     DelayMs: min mean p50 p90 p95 p99 p999 max;
     /// Completion times in the measured part.

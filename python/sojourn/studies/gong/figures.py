@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _QUEUES = ("DropTail", "RED", "CHOKe", "DRR", "SFQ", "CoDel")
-_CONTROLS = ("LEDBAT", "NICE", "TCP-LP")
+CONTROLS = ("LEDBAT", "NICE", "TCP-LP")
 
 
 @figure(
@@ -158,7 +158,7 @@ def controls_and_disciplines(means: Means) -> "Figure":
     variants = ["LEDBAT (RFC 6817)", "NICE (Linux)", "TCP-LP (its paper)"]
     titles = ("as in ns-2, or the control's paper", "RFC 6817, NICE of Linux, TCP-LP's paper")
     with drawn(3.2) as drawing:
-        for axes, controls, title in zip(drawing.subplots(1, 2), (_CONTROLS, variants), titles, strict=True):
+        for axes, controls, title in zip(drawing.subplots(1, 2), (CONTROLS, variants), titles, strict=True):
             for control, style in zip(controls, ("-", "--", ":"), strict=True):
                 for position, name in enumerate(_QUEUES):
                     at = {"control": control, "queue": name}
@@ -183,7 +183,7 @@ def controls_and_disciplines(means: Means) -> "Figure":
             axes.set_xlim(-0.2, 1.15)
             axes.set_ylim(0, 1.02)
             axes.set_title(title)
-        for control, style in zip(_CONTROLS, ("-", "--", ":"), strict=True):
+        for control, style in zip(CONTROLS, ("-", "--", ":"), strict=True):
             axes.plot([], [], style, color=INK, label=control)
         for position, name in enumerate(_QUEUES):
             axes.plot([], [], "soDv^P"[position], color=family(position), markersize=3.5, label=name)

@@ -13,6 +13,8 @@ from sojourn.study.numbers import Number
 from sojourn.study.relations import closeness
 from sojourn.study.select import Selection
 
+from .figures import CONTROLS
+
 if TYPE_CHECKING:
     from sojourn.data.dataset import Dataset
     from sojourn.sweeps.plan import Plan
@@ -138,7 +140,6 @@ _METRICS = ("bottleneck_utilization", "bottleneck_queue_packets_mean", "share")
 _WHAT = ("utilization", "queue", "TCP's share")
 _TAIL = ["DropTail"]
 _AQMS = ["RED", "CHOKe", "DRR", "SFQ", "CoDel"]
-_CONTROLS = ["LEDBAT", "NICE", "TCP-LP"]
 # A hundredth is no variation that ten runs could tell, half or twice is the same story, and the paper prints in bold.
 _SMALL, _TOLERANCE, _BOLD = 0.01, "factor 2", 0.5
 _ON_CYCLES = "It depends on how long flows are on, which the paper does not print: see the checks on cycles."
@@ -197,7 +198,7 @@ _ROWS = [
         "LPCC",
         "controls",
         ("control",),
-        {"control": _CONTROLS},
+        {"control": list(CONTROLS)},
         _ON_CONTROLS,
         (0.0, 0.038, 0.072),
         (0.0047, 0.034, 0.048),

@@ -129,7 +129,7 @@ def _group(seen: Observed, own: Sequence[Flow]) -> dict[str, Any]:
         "retransmissions": _total(seen, own, "retransmissions"),
         "timeouts": _total(seen, own, "timeouts"),
         "jain": jain(delivered),
-        "rtt_ms": spread(rtt_ms, _TAIL, most=False),
+        "rtt_ms": spread(rtt_ms, most=False),
         "queue_ms": _delays(seen, own),
         **_completions(seen, own),
     }
