@@ -96,6 +96,8 @@ def _show(found: "Imported", compared: "Beside | None") -> None:
     if compared is not None:
         click.echo("\nThe twins of this line, with the traffic that was measured\n")
         render.print_grid(compared.grid())
+        if compared.fit is not None:
+            click.echo(f"\n{compared.fit}")
         if compared.missed:
             missed = " and ".join(compared.missed)
             click.echo(f"\nNo twin shows this: {missed}. The queue or the senders may be others, or more was on it.")
