@@ -39,7 +39,7 @@ FULL_BYTES, UDP_BYTES = 1500, 28
 RATE_WITHIN, RTT_WITHIN_MS, BUFFER_WITHIN, DELAY_WITHIN = 0.05, 2.0, 0.15, 0.20
 DEVELOPING, HELD_OUT = 0, 1
 REMEDY_NAMES = tuple(one.name for one in REMEDIES)
-VARYING = {"fixed": 16, "leo": 8}
+VARYING = {"fixed": 14, "leo": 8}
 """Technologies whose lines have no constant rate, and how many of each are taken, those of both halves together."""
 _PARTS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 """Into which the part of lines is divided that fit worse."""

@@ -19,7 +19,7 @@ def opportunities(times_s: np.ndarray, rates_kbps: np.ndarray) -> list[int]:
 
     Raises InputError where that would be a link of more packets than a scenario should have.
 
-    >>> opportunities(np.array([10.0, 10.004, 10.008]), np.array([12_000.0, 6_000.0, 0.0]))
+    >>> opportunities(np.array([10.0, 10.004, 10.009]), np.array([12_000.0, 6_000.0, 0.0]))
     [1, 2, 3, 4, 6, 8]
     """
     spans = np.diff(times_s)
