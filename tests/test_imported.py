@@ -367,6 +367,10 @@ def test_a_fit_of_another_queue_is_poor(tmp_path: Path, command: Command) -> Non
     assert str(right.fit).split(".")[0] in command("import", capture, "--out", out).out
     told = json.loads(command("import", capture, "--out", out, "--force", "--json").out)
     assert told["twins"]["fit"]["further"] == right.fit.further
+    command("import", capture, "--out", out, "--force", "--page", str(tmp_path / "line.html"))
+    page = (tmp_path / "line.html").read_text()
+    assert str(right.fit).split(".")[0] in page
+    assert "The line fits its measurement" in page
 
 
 def packets(*, seconds: float = 8.0, jump_s: float = 0.0) -> list[tuple[int, bytes, int]]:

@@ -363,7 +363,7 @@ class WhatIf:
 
     def page(self, command: str = "") -> "Page":
         """Return the page, which `sojourn.pages.write` writes; `command` is what makes it again."""
-        from sojourn.figures.whatif import remedies
+        from sojourn.figures.whatif import intervals
         from sojourn.pages.model import Fold, Page, Table
         from sojourn.pages.pictures import picture
 
@@ -375,7 +375,7 @@ class WhatIf:
             lead=[self.answer],
             pictures=[
                 picture(
-                    remedies(spans),
+                    intervals(spans, "one-way delay [ms]"),
                     "99 % of a call's packets take no longer than this.",
                     "Dots are the median over all twins of the line, bars where nine of ten imported lines had "
                     "their own value.",

@@ -104,6 +104,11 @@ class Fit:
     lines: int
     """How many lines were measured for that."""
 
+    @property
+    def is_poor(self) -> bool:
+        """Whether so few right lines are further away that this is likely another line."""
+        return self.further <= _POOR
+
     def __str__(self) -> str:
         """Say it in two sentences."""
         off = 100 * math.expm1(self.distance)
@@ -111,9 +116,7 @@ class Fit:
         said += (
             f"{100 * self.further:.0f} % of {self.lines} lines that were imported with the right queue are further off."
         )
-        return said + (
-            " So the queue or the senders may be others, or more was on the line." if self.further <= _POOR else ""
-        )
+        return said + (" So the queue or the senders may be others, or more was on the line." if self.is_poor else "")
 
 
 def fit(distance: float, kind: str) -> Fit | None:
@@ -154,6 +157,11 @@ class Beside:
     def _is_among(self, one: Measured) -> bool:
         low, _, high = self.twins[one.metric]
         return low - _SLACK * abs(low) <= one.value <= high + _SLACK * abs(high)
+
+    def spans(self, some: Sequence[Measured]) -> dict[str, tuple[float, float, float]]:
+        """Return by label the median of the twins, the least and the most."""
+        ends = {one.label: self.twins[one.metric] for one in some}
+        return {label: (middle, low, high) for label, (low, middle, high) in ends.items()}
 
     def grid(self) -> Grid:
         """Tabulate one row for each number."""
