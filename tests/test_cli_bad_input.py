@@ -138,3 +138,48 @@ def test_a_place_that_cannot_be_written(
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "cannot be written" in run_wrongly(command, tmp_path, "run", small_file, option, tmp_path / "new.png")
+
+
+PLUGIN = """
+import sojourn
+
+@sojourn.control("mine", summary="one with a slip", sources=["RFC 5681"])
+class Mine:
+    def __init__(self, path):
+        self.window = path.initial_window
+
+    def on_ack(self, newly_acked, in_recovery, window_limited):
+        self.window = self.wimdow + 1
+
+    def on_congestion(self, signal, repeated):
+        self.window = 2
+"""
+
+
+def test_a_slip_in_a_plug_in_is_one_line_with_its_place(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(PLUGIN, encoding="utf-8")
+    changes = ["--set", "group.download.control=mine", "--set", "duration=3 s", "--set", "warmup=0 s"]
+    outcome = command("run", "first", "--plugin", str(tmp_path / "mine.py"), *changes)
+    assert outcome.code == 1
+    (said,) = outcome.err.splitlines()
+    assert f"{tmp_path / 'mine.py'}:10: plug-in mine, on_ack" in said
+    assert said.endswith("no attribute 'wimdow'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "first", "--set", "group.download.control=mine"], "one of your own comes with --plugin FILE"),
+        (["run", "first", "--set", "bottleneck.queue=mine"], "one of your own comes with --plugin FILE"),
+        (["compare", "first", "--queue", "codel,pie", "--plot", "a.png", "--plot-width", "9cm"], "9cm is 3.54"),
+        (["compare", "first", "--lines", "dsl:3"], "did you mean 'adsl' or 'vdsl'?"),
+        (["compare", "first", "--queue", "codel,pie", "--metric", "queue_ms"], "'queue_ms_p95' or 'queue_ms_p99'?"),
+    ],
+    ids=["control", "queue", "centimetres", "lines", "metric"],
+)
+def test_what_is_nearly_right_is_answered_with_what_was_meant(
+    command: Command, arguments: list[str], said: str
+) -> None:
+    outcome = command(*arguments)
+    assert outcome.code == 2
+    assert said in outcome.err

@@ -89,6 +89,20 @@ def test_an_interrupted_sweep_goes_on_elsewhere(plan: Plan, tmp_path: Path) -> N
     assert not [thread for thread in threading.enumerate() if "Dask-Callback" in thread.name]
 
 
+def test_a_search_of_settings_on_a_cluster_finds_what_it_finds_at_home(small_scenario: sojourn.Scenario) -> None:
+    pytest.importorskip("optuna")
+    from sojourn.tune import tune
+
+    asked = {"minimize": "bottleneck_queue_ms_p99", "goal": "goodput > 0 Mbit/s", "trials": 10, "runs": 2}
+    vary = ["bottleneck.queue.limit=10..100 packets"]
+    here = tune(small_scenario, vary, **asked)  # type: ignore[arg-type]
+    there = tune(small_scenario, vary, **asked, cluster="local:2")  # type: ignore[arg-type]
+    assert there == here
+    assert len({one.objective for one in here.trials}) > 1
+    with pytest.raises(InputError, match="--cluster local:x"):
+        tune(small_scenario, vary, **asked, cluster="local:x")  # type: ignore[arg-type]
+
+
 def listening(pids: set[int]) -> list[int]:
     """Return the TCP ports of IPv4 at which some processes listen."""
     owned = set()

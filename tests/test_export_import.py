@@ -1,6 +1,7 @@
 """From a scenario to commands of tc and back: nothing is lost that tc can say, and a kernel shows the same of both."""
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,25 +118,6 @@ def test_both_directions_of_a_home_come_back() -> None:
         assert commands(sojourn.scenario(imported(first).tables())) == first
 
 
-@pytest.mark.parametrize("kind", ["prio", "dwrr", "htb"])
-def test_classes_are_written_and_not_read_which_is_said(kind: str) -> None:
-    classes = "[{name='voice', dscp=['ef']}, {name='rest'}]"
-    first = commands(
-        sojourn.Scenario.load("voip-under-load", {"bottleneck.queue": f"{{kind='{kind}', class={classes}}}"})
-    )
-    assert sum(" pfifo " in one for one in first) > 1
-    try:
-        said = " ".join(imported(first).remarks)
-    except InputError as refused:
-        said = str(refused)
-    assert "classes are not read" in said or "of classes, were left out" in said
-
-
-def test_a_policer_is_written_and_not_read_which_is_said() -> None:
-    first = commands(line(preset("codel"), policer={"rate": "8 Mbit/s", "burst": "50 kB"}))
-    assert "What its policers drop is left out." in imported(first).remarks
-
-
 def test_a_cake_with_a_bandwidth_counts_ip_packets() -> None:
     """Raw would count the 14 bytes of Ethernet's header as well; without a bandwidth nothing is counted."""
     cake = {**preset("cake"), "bandwidth": "9 Mbit/s"}
@@ -213,3 +195,101 @@ def shown(cases: Sequence[Sequence[str]], folder: Path) -> list[str]:
     assert len(texts) == len(cases)
     assert not any("Error" in text for text in texts), texts
     return texts
+
+
+VOICE = {"name": "voice", "dscp": ["ef", "va"], "queue": {"kind": "fq_codel", "preset": "linux"}}
+REST = {"name": "rest", "queue": {"kind": "codel", "preset": "linux"}}
+WITH_CLASSES = [
+    {"kind": "prio", "preset": "linux"},
+    {"kind": "prio", "class": [VOICE, REST]},
+    {"kind": "dwrr", "turns": "ahead", "class": [VOICE | {"weight": 3}, REST]},
+    {
+        "kind": "htb",
+        "class": [
+            {"name": "house", "rate": "9 Mbit/s"},
+            VOICE | {"parent": "house", "rate": "1 Mbit/s", "ceil": "5 Mbit/s", "prio": 1},
+            {"name": "old", "parent": "house", "precedence": [1, 2], "rate": "1 Mbit/s", "ceil": "5 Mbit/s"},
+            REST | {"rate": "8 Mbit/s", "ceil": "9 Mbit/s"},
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("queue", WITH_CLASSES, ids=["prio of Linux", "prio", "drr", "htb"])
+@pytest.mark.parametrize("policer", [None, {"rate": "5 Mbit/s", "burst": "20 kB"}], ids=["", "policed"])
+def test_classes_and_policers_come_back(queue: dict[str, Any], policer: dict[str, str] | None) -> None:
+    told = commands(line(queue, **({} if policer is None else {"policer": policer})))
+    found = imported(told)
+    assert commands(sojourn.scenario(found.tables())) == told
+    assert tomllib.loads(found.toml()) == found.tables()
+    assert len(found.remarks) == 1
+
+
+HTB = [
+    "tc qdisc add dev eth1 root handle 1: htb default 20",
+    "tc class add dev eth1 parent 1: classid 1:1 htb rate 9mbit",
+    "tc class add dev eth1 parent 1:1 classid 1:10 htb rate 1mbit ceil 9mbit prio 0",
+    "tc class add dev eth1 parent 1:1 classid 1:20 htb rate 8mbit ceil 9mbit prio 1",
+    "tc filter add dev eth1 parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:10",
+]
+
+
+def test_commands_that_somebody_wrote_are_classes() -> None:
+    """With Linux's defaults: a class without a queue has a FIFO, and one without a ceiling has its rate as one."""
+    queue = imported(HTB).tables()["bottleneck"]["queue"]
+    voice, rest = queue["class"]
+    assert (voice["dscp"], voice["rate"], voice["ceil"], voice["prio"]) == ([46], "1 Mbit/s", "9 Mbit/s", 0)
+    assert "dscp" not in rest
+    assert rest["rate"] == "8 Mbit/s"
+    without = imported([*HTB[:3], HTB[3].replace(" ceil 9mbit", ""), HTB[4]]).tables()["bottleneck"]["queue"]
+    assert without["class"][1]["ceil"] == "8 Mbit/s"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            [*HTB[:4], "tc filter add dev eth1 parent 1: u32 match ip dport 53 0xffff flowid 1:10"],
+            "class 1:10 was left",
+        ),
+        ([*HTB, "tc filter add dev eth1 parent 1: u32 match ip dport 53 0xffff flowid 1:10"], "line 6: a filter was"),
+        (
+            [*HTB, "tc filter add dev eth1 egress u32 match ip dport 53 0xffff action police rate 1mbit burst 9k drop"],
+            "A policer was left out",
+        ),
+    ],
+    ids=["port", "port too", "policer of a port"],
+)
+def test_what_a_scenario_does_not_know_of_classes_is_said(lines: list[str], said: str) -> None:
+    assert any(said in one for one in imported(lines).remarks)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([HTB[0], HTB[1], HTB[2].replace("parent 1:1", "parent 1:")], "found 2 classes of htb at its root"),
+        ([HTB[0].replace("default 20", "default 30"), *HTB[1:]], "takes what no filter takes"),
+        (
+            [
+                *HTB[:2],
+                "tc qdisc add dev eth1 parent 1:1 handle 10: prio bands 2 priomap 0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1",
+            ],
+            "a priomap of its own",
+        ),
+        (
+            [
+                *HTB[:2],
+                "tc qdisc add dev eth1 parent 1:1 handle 10: drr",
+                "tc class add dev eth1 parent 10: classid 10:1 drr quantum 1500",
+                "tc class add dev eth1 parent 10: classid 10:2 drr quantum 2000",
+            ],
+            "multiples of the smallest",
+        ),
+        ([HTB[0].replace("htb", "stab overhead many htb"), *HTB[1:]], "overhead of stab: found 'many'"),
+        ([HTB[0].replace("htb", "stab mpu 64b htb"), *HTB[1:]], "mpu of stab: found '64b'"),
+    ],
+    ids=["two roots", "no rest", "priomap", "quanta", "overhead", "mpu"],
+)
+def test_classes_that_would_be_another_queue_are_refused(lines: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        imported(lines)

@@ -3,12 +3,14 @@
 import gzip
 import itertools
 import json
+import math
 import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.captures import MSS, pcap, tcp
 from tests.conftest import Command
@@ -17,7 +19,8 @@ import sojourn
 from sojourn import InputError
 from sojourn.exported.queues import queues
 from sojourn.imported import Imported, read, registry, tc
-from sojourn.imported.twins import nearest, twins
+from sojourn.imported import twins as twins_module
+from sojourn.imported.twins import RATE, RECORDED, beside, fit, nearest, twins
 
 ROUTER = """\
 qdisc noqueue 0: dev lo root refcnt 2
@@ -295,6 +298,79 @@ def test_a_capture_of_an_upload_is_its_line(tmp_path: Path, command: Command) ->
     assert "among them" in said.out
     refused = command("import", str(tmp_path / "run" / "bottleneck.pcapng"), "--out", str(out))
     assert "--force" in refused.err
+
+
+def test_a_capture_of_a_line_whose_rate_varies_is_a_recorded_link(tmp_path: Path, command: Command) -> None:
+    """8 and 4 Mbit/s, 5 s each, before a buffer of 100 kB: both rates at their times, and the bytes of the buffer."""
+    fifo = {"rate": "8 Mbit/s", "queue": {"kind": "droptail", "limit": "100000 B"}}
+    upload = {"name": "upload", "control": "cubic", "transport": "linux", "rtt": "30 ms"}
+    change = [{"at": f"{at} s", "bottleneck": {"rate": f"{rate} Mbit/s"}} for at, rate in ((5, 4), (10, 8), (15, 4))]
+    base = sojourn.scenario(duration="20 s", bottleneck=fifo, change=change, group=[upload])
+    base.run(packets=True).save(tmp_path / "run", pcap=True)
+    capture = str(tmp_path / "run" / "bottleneck.pcapng")
+    found, compared = nearest(read(capture))
+    assert found.trace is not None
+    per_s = np.bincount(np.array(found.trace) // 1000) * 12e3 / 1e6
+    assert per_s[1:4] == pytest.approx([8.0] * 3, rel=0.03)
+    assert per_s[6:9] == pytest.approx([4.0] * 3, rel=0.03)
+    (way,) = found.ways.values()
+    assert way.buffer_ms is not None
+    assert way.buffer_ms.value * len(found.trace) * 1500 / found.trace[-1] == pytest.approx(100_000, rel=0.05)
+    assert compared is not None
+    assert compared.is_recorded
+    assert compared.missed == []
+    out = tmp_path / "line.toml"
+    command("import", capture, "--out", str(out))
+    assert (tmp_path / "line.trace").is_file()
+    said = command("whatif", str(out), "--twins", "1").out
+    assert "cake at 90 %" in said
+
+
+def test_a_sender_that_pauses_is_not_a_line_that_varies(tmp_path: Path) -> None:
+    """A second without packets, and a queue of 60 ms before and after it, at 4 Mbit/s all the time."""
+    frames = []
+    for place in range(3000):
+        sent_ms = place * 3 + (1000 if place > 1500 else 0)
+        frame = tcp(seq=1 + place * MSS, payload=MSS, stamps=(sent_ms + 1, 0))
+        frames.append((int((1000 + (sent_ms + min(place, 60)) / 1e3) * 1e9), frame, MSS + 52))
+    (way,) = of(tmp_path, pcap(frames)).ways.values()
+    assert way.rate_mbps is not None
+    assert way.rate_mbps.value == pytest.approx(4.0, rel=0.03)
+    assert way.trace is None
+
+
+def test_a_fit_is_the_part_of_right_lines_that_are_further_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With this line among them, so that of four others none, or all, are a fifth or all."""
+    known = {RATE: [0.1, 0.2, 0.3, 0.4], RECORDED: [1.0]}
+    monkeypatch.setattr(twins_module, "_distances", lambda: known)
+    found = [fit(one, RATE) for one in (0.0, 0.25, 0.4, 0.5)]
+    assert [one.further for one in found if one is not None] == pytest.approx([1.0, 0.6, 0.4, 0.2])
+    assert fit(0.5, RECORDED).further == 1.0  # type: ignore[union-attr]
+    assert fit(math.inf, RATE) is None
+
+
+def test_a_fit_of_another_queue_is_poor(tmp_path: Path, command: Command) -> None:
+    """The line's own twins are near, and those of a buffer of a tenth are further than nearly all right lines are."""
+    fifo = {"rate": "8 Mbit/s", "queue": {"kind": "droptail", "limit": "150 ms"}}
+    upload = {"name": "upload", "control": "cubic", "transport": "linux", "rtt": "30 ms"}
+    base = sojourn.scenario(duration="15 s", bottleneck=fifo, group=[upload])
+    base.run(packets=True).save(tmp_path / "run", pcap=True)
+    capture = str(tmp_path / "run" / "bottleneck.pcapng")
+    found = read(capture)
+    right = beside(sojourn.scenario(found.tables()), found.measured)
+    wrong = beside(sojourn.scenario(found.tables()).with_({"bottleneck.queue": {"kind": "codel"}}), found.measured)
+    assert right.fit is not None
+    assert wrong.fit is not None
+    assert right.fit.further > 0.1 >= wrong.fit.further
+    assert "may be others" in str(wrong.fit)
+    out = str(tmp_path / "line.toml")
+    assert str(right.fit).split(".")[0] in command("import", capture, "--out", out).out
+    told = json.loads(command("import", capture, "--out", out, "--force", "--json").out)
+    assert told["twins"]["fit"]["further"] == right.fit.further
+    command("import", capture, "--out", out, "--force", "--page", str(tmp_path / "line.html"))
+    page = (tmp_path / "line.html").read_text()
+    assert str(right.fit).split(".")[0] in page
+    assert "The line fits its measurement" in page
 
 
 def packets(*, seconds: float = 8.0, jump_s: float = 0.0) -> list[tuple[int, bytes, int]]:

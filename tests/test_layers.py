@@ -59,6 +59,7 @@ FLOORS = (
         "trial",
     ),
     ("goals", "imported"),
+    ("tuned",),
     ("tune", "whatif"),
     ("cli",),
     ("demo",),

@@ -10,7 +10,7 @@ from tests.conftest import Command
 import sojourn
 from sojourn import InputError
 from sojourn.goals import Goal, quantity
-from sojourn.imported.twins import twins
+from sojourn.imported.twins import RATE, RECORDED, twins
 from sojourn.reading import toml_text
 from sojourn.tune import FILE, tune
 from sojourn.whatif import AS_IT_IS, REMEDIES, WIDENING, remedied, what_if, widened
@@ -210,10 +210,13 @@ def test_keys_and_ends_are_tried_before_anything_is_run() -> None:
 
 def test_every_remedy_has_what_imported_lines_were_off_by() -> None:
     known = tomllib.loads(WIDENING.read_text(encoding="utf-8"))
-    assert list(known) == [one.name for one in REMEDIES]
-    assert all(0 < part < 1 for of in known.values() for part in of.values())
+    assert list(known) == [RATE, RECORDED]
+    for kind in known.values():
+        assert list(kind) == [one.name for one in REMEDIES]
+        assert all(0 <= part < 10 for of in kind.values() for part in of.values())
     # That part of the median on both sides, and nothing below zero.
-    part = known[AS_IT_IS]["voip_delay_ms_p99"]
-    found = widened(AS_IT_IS, "voip_delay_ms_p99.call", (40.0, 39.0, 41.0))
-    assert found == pytest.approx((40.0, 39.0 - 40 * part, 41.0 + 40 * part))
+    for kind, is_recorded in ((RATE, False), (RECORDED, True)):
+        part = known[kind][AS_IT_IS]["voip_delay_ms_p99"]
+        found = widened(AS_IT_IS, "voip_delay_ms_p99.call", (40.0, 39.0, 41.0), is_recorded=is_recorded)
+        assert found == pytest.approx((40.0, 39.0 - 40 * part, 41.0 + 40 * part))
     assert widened(AS_IT_IS, "voip_delay_ms_p99.call", (40.0, 1.0, 41.0))[1] == 0.0

@@ -15,7 +15,7 @@ from sojourn.data.dataset import Dataset
 from sojourn.processors import usable_processors
 from sojourn.progress import shown_progress
 from sojourn.reading import Source, find, plain
-from sojourn.sweeps.local import Status, batch_size, run_local
+from sojourn.sweeps.local import Runner, Status, batch_size, run_local
 from sojourn.sweeps.plan import Plan
 from sojourn.worlds.world import Progress
 
@@ -29,6 +29,7 @@ def sweep(
     seeds: int = 10,
     out: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
+    run: Runner | None = None,
     progress: Progress | None = None,
     **keys: Any,
 ) -> Dataset:
@@ -47,6 +48,8 @@ def sweep(
         Folder of the dataset: what it holds already is not run again. Without one the dataset goes with this object.
     jobs
         Processors to use; None takes all that this process may use.
+    run
+        What runs it instead, such as what `sojourn.sweeps.cluster.runner` gives: a Dask cluster.
     progress
         Told the done fraction, 0 to 1; without it a notebook shows a bar.
     keys
@@ -76,7 +79,10 @@ def sweep(
             if told is not None:
                 told(status.done / status.runs)
 
-        run_local(plan, dataset, jobs or usable_processors(), report)
+        if run is None:
+            run_local(plan, dataset, jobs or usable_processors(), report)
+        else:
+            run(plan, dataset, report)
     return dataset
 
 

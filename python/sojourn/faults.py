@@ -9,6 +9,8 @@ from sojourn import _native
 MAX_SHOWN = 80
 MAX_LISTED = 30
 """Names that one message lists."""
+# So many names are told that are equally near.
+_NEAR = 4
 
 
 def input_error(
@@ -40,26 +42,44 @@ def input_error(
 
 def unknown_name(complaint: str, name: str, known: Sequence[str]) -> _native.InputError:
     """Make the error for a name that is none of those known, with the nearest of them."""
-    near = nearest_name(name, known)
+    near = nearest_names(name, known)
     names = list(dict.fromkeys(known))
     allowed = ", ".join(names)
     listed = allowed if len(names) <= MAX_LISTED else f"{', '.join(names[:MAX_LISTED])}, ... ({len(names)} in all)"
-    hint = f"did you mean {near!r}?" if near else f"there is: {listed}"
-    return input_error(f"{complaint} {shown(name)}; {hint}", found=name, allowed=allowed, nearest=near)
+    hint = meant(near) or f"there is: {listed}"
+    first = next(iter(near), None)
+    return input_error(f"{complaint} {shown(name)}; {hint}", found=name, allowed=allowed, nearest=first)
 
 
-def nearest_name(name: str, known: Sequence[str]) -> str | None:
-    """Return the known name that is spelled most alike, else the shortest one with the name as a part of it.
+def meant(near: Sequence[str]) -> str:
+    """Ask for names that are near; empty where none is.
 
-    >>> nearest_name("codle", ["red", "codel"]), nearest_name("mos", ["voip_mos", "share"])
-    ('codel', 'voip_mos')
+    >>> meant(["adsl", "sdsl", "vdsl"])
+    "did you mean 'adsl', 'sdsl' or 'vdsl'?"
+    """
+    if not near:
+        return ""
+    *others, last = map(repr, near)
+    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
+
+
+def nearest_names(name: str, known: Sequence[str]) -> list[str]:
+    """Return the known names that are spelled most alike, else the shortest one with the name as a part of it.
+
+    >>> nearest_names("codle", ["red", "codel"]), nearest_names("mos", ["voip_mos", "share"])
+    (['codel'], ['voip_mos'])
+    >>> nearest_names("dsl", ["adsl", "cable", "vdsl"])
+    ['adsl', 'vdsl']
     """
     import difflib
     import re
 
-    close = difflib.get_close_matches(name, known, n=1)
+    close = difflib.get_close_matches(name, dict.fromkeys(known), n=_NEAR)
+    if close:
+        alike = [difflib.SequenceMatcher(None, one, name).ratio() for one in close]
+        return sorted(one for one, ratio in zip(close, alike, strict=True) if ratio == alike[0])
     whole = [one for one in known if name in re.split(r"[^a-z0-9]+|_", one)]
-    return next(iter(close), None) or min(whole, key=len, default=None)
+    return [min(whole, key=len)] if whole else []
 
 
 def printable(text: str) -> str:

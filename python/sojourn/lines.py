@@ -371,16 +371,23 @@ def runs_by(
     A metric of a group has the group's name behind a dot, as in the summary of a result. Raises RuntimeError where a
     run failed.
     """
-    failed = [one for one in dataset.table(columns=["error"])["error"].to_pylist() if one is not None]
+    split = {name: name.partition(".")[::2] for name in metrics}
+    of_runs, of_groups = (
+        list(dict.fromkeys(metric for metric, group in split.values() if bool(group) == has_group))
+        for has_group in (False, True)
+    )
+    runs = dataset.table(columns=[axis, "error", *of_runs])
+    failed = runs["error"].drop_null().to_pylist()
     if failed:
         raise RuntimeError(failed[0])
+    rows = runs.to_pylist()
+    if of_groups:
+        rows += dataset.table(GROUPS, columns=[axis, "group", *of_groups]).to_pylist()
     found: dict[str, dict[str, list[float | None]]] = {place: {name: [] for name in metrics} for place in places}
-    for name in metrics:
-        metric, _, group = name.partition(".")
-        where = {"group": group} if group else None
-        table = dataset.table(GROUPS if group else "runs", columns=[axis, metric], where=where)
-        for place, value in zip(table[axis].to_pylist(), table[metric].to_pylist(), strict=True):
-            found[place][name].append(value)
+    for row in rows:
+        for name, (metric, group) in split.items():
+            if row.get("group", "") == group:
+                found[row[axis]][name].append(row[metric])
     return found
 
 

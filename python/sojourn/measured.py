@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sojourn import _native
 from sojourn.data.statistics import Statistic, summarize
-from sojourn.faults import nearest_name
+from sojourn.faults import meant, nearest_names
 from sojourn.reading import Source
 from sojourn.record import Record
 from sojourn.resolved import resolved_presets, titles
@@ -26,8 +26,7 @@ class Summary(dict[str, Statistic]):
 
     def __missing__(self, metric: str) -> Statistic:
         """Raise KeyError with the name that was meant."""
-        near = nearest_name(metric, list(self))
-        hint = f"did you mean {near!r}?" if near else "`sojourn list metrics` has all"
+        hint = meant(nearest_names(metric, list(self))) or "`sojourn list metrics` has all"
         raise KeyError(f"no metric of these runs is called {metric!r}; {hint}")
 
 

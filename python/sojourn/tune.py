@@ -5,10 +5,11 @@ goal counts on the worst twin, what is maximised in the mean over all. The searc
 time, so that its path does not depend on how many processors there are.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +22,16 @@ from sojourn.imported.line import TWINS
 from sojourn.imported.twins import Changes, measure, twins
 from sojourn.lines import LINE, chosen
 from sojourn.reading import input_error, read_json, shown
-from sojourn.report import Grid
 from sojourn.spelling import spelled
 from sojourn.store import dump_json
 from sojourn.sweeps.axis import AxisError, Range, of_text
+from sojourn.sweeps.cluster import runner
+from sojourn.sweeps.local import Runner
+from sojourn.tuned import HELD_OUT, Judged, Trial, Tuned
 from sojourn.worlds.world import Progress
 
 if TYPE_CHECKING:
     from types import ModuleType
-
-    from sojourn.pages.model import Page
 
 BATCH = 8
 """Trials that are asked for at a time."""
@@ -38,10 +39,6 @@ FILE = "trials.json"
 _DIGITS = 4
 """With which a setting is tried, as somebody would enter it."""
 _MOST_EXCESS = 1e6
-_HELD_OUT = 10
-"""Runs on which the winner is judged."""
-_ROWS = 10
-"""Of the front, in tables."""
 
 
 @dataclass(frozen=True)
@@ -76,191 +73,6 @@ class Knob:
         return dict.fromkeys(self.keys, chosen)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """Settings that were tried, and what they reached."""
-
-    settings: Mapping[str, Any]
-    """Keys and values of the scenario."""
-    objective: float | None
-    """The mean over all twins and seeds."""
-    goal: float | None
-    """Of the worst twin; None where there is no goal, or nothing is known."""
-    keeps: bool
-    """Whether it keeps the goal."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The winner beside the scenario as it is, on runs and twins that the search has not seen."""
-
-    objective: float
-    default: float
-    difference: tuple[float, float, float]
-    """Of the objective, run by run: mean, and 95 % interval."""
-    goal: float | None
-    default_goal: float | None
-    keeps: bool
-    default_keeps: bool
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What a search found."""
-
-    objective: Quantity
-    is_most: bool
-    """Whether the objective is maximised."""
-    goal: Goal | None
-    trials: tuple[Trial, ...]
-    judged: Judged | None
-    """None where no trial keeps the goal."""
-    runs: int
-    count: int
-    """Of twins."""
-
-    @property
-    def best(self) -> Trial | None:
-        """The trial that keeps the goal with the best objective."""
-        kept = [one for one in self.trials if one.keeps and one.objective is not None]
-        return max(kept, key=self._better, default=None)
-
-    def _better(self, one: Trial) -> float:
-        value = one.objective if one.objective is not None else float("nan")
-        return value if self.is_most else -value
-
-    @property
-    def front(self) -> list[Trial]:
-        """The trials that none beats in the goal's quantity and in the objective, the strictest first."""
-        if self.goal is None:
-            return [] if self.best is None else [self.best]
-        known = [one for one in self.trials if one.goal is not None and one.objective is not None]
-        sign = 1 if self.goal.is_most else -1
-        found: list[Trial] = []
-        for one in sorted(known, key=lambda one: (sign * (one.goal or 0.0), -self._better(one))):
-            if not found or self._better(one) > self._better(found[-1]):
-                found.append(one)
-        return found
-
-    @property
-    def answer(self) -> str:
-        """The finding in two or three sentences."""
-        best, judged = self.best, self.judged
-        if best is None or judged is None:
-            nearest = min(self.trials, key=self._excess)
-            reached = "nothing" if self.goal is None else self.goal.quantity.written(nearest.goal)
-            return f"No trial keeps {self.goal}: the nearest, {words(nearest.settings)}, has {reached}."
-        said = f"Best: {words(best.settings)}."
-        low, high = judged.difference[1:]
-        objective, default = map(self.objective.written, (judged.objective, judged.default))
-        said += f" On {_HELD_OUT} runs that the search has not seen, "
-        said += f"{self.objective.text} is {objective} ({default} as it is)"
-        if self.goal is not None and judged.goal is not None:
-            reached, default = map(self.goal.quantity.written, (judged.goal, judged.default_goal))
-            said += f", and {self.goal.quantity.text} {reached} ({default} as it is)"
-        said += "."
-        if self.goal is not None and not judged.keeps:
-            said += f" There it does not keep {self.goal}: take a stricter goal, or more runs."
-        is_better = low > 0 if self.is_most else high < 0
-        if judged.default_keeps and not is_better:
-            said += " The scenario as it is is as good."
-        return said
-
-    def _excess(self, one: Trial) -> float:
-        return 0.0 if self.goal is None else self.goal.excess(one.goal)
-
-    def grid(self) -> Grid:
-        """Tabulate the front, one row for each trial."""
-        names = list(dict.fromkeys(name for one in self.trials for name in one.settings))
-        goal = [] if self.goal is None else [self.goal.quantity.label, "kept"]
-        rows = [
-            [
-                *(str(one.settings.get(name, "")) for name in names),
-                f"{one.objective:.4g}",
-                *([] if self.goal is None else [f"{one.goal:.4g}", "yes" if one.keeps else "no"]),
-            ]
-            for one in self._shown()
-        ]
-        return Grid([*names, self.objective.label, *goal], rows)
-
-    def _shown(self) -> list[Trial]:
-        """Return a part of the front that can be read: evenly, with the best trial and the one beyond it."""
-        front = self.front
-        if len(front) <= _ROWS:
-            return front
-        best = front.index(self.best) if self.best in front else 0
-        kept = {round(place * (len(front) - 1) / (_ROWS - 3)) for place in range(_ROWS - 2)}
-        return [one for place, one in enumerate(front) if place in kept or place in (best, best + 1)]
-
-    def notes(self) -> list[str]:
-        """Return what a reader must know."""
-        many = "" if self.count == 1 else f" on each of {self.count} lines; a goal counts on the worst of them"
-        runs = f"{self.runs} run{'s' if self.runs > 1 else ''} each{many}"
-        first = f"{len(self.trials)} settings, {runs}, all with the same seeds."
-        if self.judged is None:
-            return [first]
-        middle, low, high = self.judged.difference
-        interval = f"{middle:+.4g} ({low:+.4g} to {high:+.4g})"
-        return [first, f"{self.objective.label}, best less as it is, on {_HELD_OUT} other runs: {interval}."]
-
-    def page(self, name: str, command: str = "") -> "Page":
-        """Return the page of a scenario's search; `command` is what makes it again."""
-        from sojourn.figures.tune import front
-        from sojourn.pages.model import Page, Table
-        from sojourn.pages.pictures import picture
-
-        points = [
-            (one.goal, one.objective, one.keeps)
-            for one in self.trials
-            if one.goal is not None and one.objective is not None
-        ]
-        edge = [(one.goal or 0.0, one.objective or 0.0) for one in self.front]
-        goal, label = ("", "") if self.goal is None else (self.goal.quantity.text, self.goal.quantity.label)
-        drawn = (
-            []
-            if self.goal is None
-            else [
-                picture(
-                    front(points, edge, self.goal.bound, (label, self.objective.label)),
-                    f"No setting has {self.objective.text} beyond the line at its {goal}.",
-                    "Each dot is a setting that was tried; hollow ones do not keep the goal, the dashed line.",
-                    name="front",
-                )
-            ]
-        )
-        return Page(
-            title="No setting keeps the goal" if self.best is None else f"Best: {words(self.best.settings)}",
-            kicker=f"Settings of {name}",
-            lead=[self.answer],
-            pictures=drawn,
-            heading="What can be had?",
-            table=Table.of_grid(self.grid(), "The front"),
-            notes=self.notes(),
-            command=command,
-        )
-
-    def document(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {
-            "answer": self.answer,
-            "best": None if self.best is None else dict(self.best.settings),
-            "judged": None if self.judged is None else vars(self.judged),
-            "front": [vars(one) for one in self.front],
-            "trials": [vars(one) for one in self.trials],
-            "twins": self.count,
-            "runs": self.runs,
-        }
-
-
-def words(settings: Mapping[str, Any]) -> str:
-    """Return settings in words.
-
-    >>> words({"bottleneck.rate": "8 Mbit/s"})
-    'bottleneck.rate = 8 Mbit/s'
-    """
-    return ", ".join(f"{key} = {value}" for key, value in settings.items())
-
-
 def tune(  # noqa: PLR0913 (one for each thing that may be asked)
     scenario: Scenario,
     vary: Sequence[str],
@@ -274,6 +86,7 @@ def tune(  # noqa: PLR0913 (one for each thing that may be asked)
     lines: str | None = None,
     out: Path | None = None,
     jobs: int | None = None,
+    cluster: str | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
     """Search the settings of a scenario that keep a goal and make a quantity best.
@@ -297,6 +110,8 @@ def tune(  # noqa: PLR0913 (one for each thing that may be asked)
         Folder in which trials are kept: what it holds already is not run again.
     jobs, progress
         As for `sojourn.sweep`.
+    cluster
+        A Dask cluster that runs the trials instead, as `sojourn sweep --cluster` names it. What is found is the same.
 
     Raises
     ------
@@ -329,12 +144,12 @@ def tune(  # noqa: PLR0913 (one for each thing that may be asked)
     search.check()
     search.drawn = _drawn(scenario, lines, count, seed=1)
     store = _Store(out, search.fingerprint())
-    found = search.trials(trials, store, progress)
-    made = Tuned(search.objective, search.is_most, search.goal, tuple(found), None, runs, len(search.drawn))
-    if made.best is None:
-        return made
-    judged = search.judged(made.best, _drawn(scenario, lines, count, seed=2))
-    return Tuned(search.objective, search.is_most, search.goal, tuple(found), judged, runs, len(search.drawn))
+    with contextlib.nullcontext() if cluster is None else runner(cluster) as search.run:
+        found = search.trials(trials, store, progress)
+        made = Tuned(search.objective, search.is_most, search.goal, tuple(found), None, runs, len(search.drawn))
+        if made.best is None:
+            return made
+        return replace(made, judged=search.judged(made.best, _drawn(scenario, lines, count, seed=2)))
 
 
 def _drawn(scenario: Scenario, lines: str | None, count: int, seed: int) -> Sequence[Changes]:
@@ -380,6 +195,7 @@ class _Search:
     runs: int
     jobs: int | None
     drawn: Sequence[Changes] = ()
+    run: Runner | None = None
 
     @property
     def _metrics(self) -> list[str]:
@@ -449,7 +265,7 @@ class _Search:
             for number, twin in enumerate(drawn)
         }
         base = self.scenario if seed is None else self.scenario.with_({"seed": seed})
-        found = measure(base, cases, self._metrics, runs=runs, jobs=self.jobs, progress=_silent)
+        found = measure(base, cases, self._metrics, runs=runs, jobs=self.jobs, run=self.run, progress=_silent)
         return {key: [found[f"{place} {number}"] for number in range(len(drawn))] for place, key in enumerate(settings)}
 
     def _trial(self, settings: Mapping[str, Any], found: Sequence[Mapping[str, Sequence[float | None]]]) -> Trial:
@@ -472,9 +288,9 @@ class _Search:
     def judged(self, best: Trial, drawn: Sequence[Changes]) -> Judged:
         """Run the winner and the scenario as it is on new seeds and new twins."""
         seed = self.scenario.seed + self.runs
-        found = self._measured({"best": best.settings, "default": {}}, drawn, _HELD_OUT, seed)
+        found = self._measured({"best": best.settings, "default": {}}, drawn, HELD_OUT, seed)
         one, other = (self._trial({}, found[name]) for name in ("best", "default"))
-        pairs = [self._by_run(found["best"], run) - self._by_run(found["default"], run) for run in range(_HELD_OUT)]
+        pairs = [self._by_run(found["best"], run) - self._by_run(found["default"], run) for run in range(HELD_OUT)]
         found_difference = statistic(pairs)
         mean, (low, high) = found_difference["mean"] or 0.0, found_difference["ci95"] or (0.0, 0.0)
         reached = (one.objective or 0.0, other.objective or 0.0)

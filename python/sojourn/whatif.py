@@ -18,7 +18,7 @@ from sojourn.api import Scenario
 from sojourn.data.statistics import wilson
 from sojourn.exported.queues import ISP, LINKS, MODEM, queues
 from sojourn.imported.line import TWINS
-from sojourn.imported.twins import Changes, measure, twins
+from sojourn.imported.twins import RATE, RECORDED, Changes, is_recorded, measure, twins
 from sojourn.purposes import PURPOSES, Column
 from sojourn.reading import input_error
 from sojourn.report import NO_VALUE, Grid
@@ -44,8 +44,9 @@ _NEARLY = 1.1
 # A delay of at most this part is better, even where calls are not yet good.
 _HALF = 0.5
 # Of a line that was measured from its first packet on: calls are judged while the queue stands, and for long enough.
-_WARMUP, _LEAST_S = "5 s", 30
+_WARMUP, _LEAST_S, _LEAST_RECORDED_S = "5 s", 30, 15
 _NO_REMEDY = " No remedy that was tried helps."
+_RATES = {False: "constant", True: "varying"}
 # A way down of which nothing is known is none that limits.
 _WIDE = {"rate": "1 Gbit/s"}
 HOUSEHOLD = ("call", "game", "pages")
@@ -164,15 +165,21 @@ def _kind(group: Mapping[str, Any]) -> str:
     return str(traffic if isinstance(traffic, str) else traffic["kind"])
 
 
-def widened(remedy: str, metric: str, twins: tuple[float, float, float]) -> tuple[float, float, float]:
-    """Return the median over twins and the ends of their interval, by so much further away as imported lines were."""
+def widened(
+    remedy: str, metric: str, twins: tuple[float, float, float], *, is_recorded: bool = False
+) -> tuple[float, float, float]:
+    """Return the median over twins and the ends of their interval, by so much further away as imported lines were.
+
+    `is_recorded` tells that the line's rate varies; of such lines less is known.
+    """
     middle, low, high = twins
-    more = middle * _widening()[remedy].get(metric.partition(".")[0], 0.0)
+    kind = RECORDED if is_recorded else RATE
+    more = middle * _widening()[kind][remedy].get(metric.partition(".")[0], 0.0)
     return middle, max(0.0, low - more), high + more
 
 
 @functools.cache
-def _widening() -> dict[str, dict[str, float]]:
+def _widening() -> dict[str, dict[str, dict[str, float]]]:
     return tomllib.loads(WIDENING.read_text(encoding="utf-8"))
 
 
@@ -205,7 +212,9 @@ class WhatIf:
         A line of which all is known has one twin, and its value.
         """
         found = self.twins(remedy, metric)
-        return found if found is None or self.count == 1 else widened(remedy, metric, found)
+        if found is None or self.count == 1:
+            return found
+        return widened(remedy, metric, found, is_recorded=is_recorded(self.scenario))
 
     @property
     def calls(self) -> list[str]:
@@ -319,7 +328,7 @@ class WhatIf:
             "All of this line is known: it has one twin."
             if self.count == 1
             else f"{self.count} twins of the line, drawn from what is not known of it. In brackets: where nine of ten "
-            "lines of a constant rate, imported from a capture, had their own value."
+            f"lines of a {_RATES[is_recorded(self.scenario)]} rate, imported from a capture, had their own value."
         )
         return [
             f"{first} {self.runs} run{'s' if self.runs > 1 else ''} each, with the same seeds.",
@@ -354,7 +363,7 @@ class WhatIf:
 
     def page(self, command: str = "") -> "Page":
         """Return the page, which `sojourn.pages.write` writes; `command` is what makes it again."""
-        from sojourn.figures.whatif import remedies
+        from sojourn.figures.whatif import intervals
         from sojourn.pages.model import Fold, Page, Table
         from sojourn.pages.pictures import picture
 
@@ -366,7 +375,7 @@ class WhatIf:
             lead=[self.answer],
             pictures=[
                 picture(
-                    remedies(spans),
+                    intervals(spans, "one-way delay [ms]"),
                     "99 % of a call's packets take no longer than this.",
                     "Dots are the median over all twins of the line, bars where nine of ten imported lines had "
                     "their own value.",
@@ -424,7 +433,7 @@ def what_if(
     drawn = twins(scenario, count)
     rates = dict(_rates(scenario) if rates_mbps is None else rates_mbps)
     back = {} if "reverse" in tables or _is_down(tables) else {"reverse": _WIDE}
-    times = {} if scenario.warmup_s else {"duration": f"{max(scenario.duration_s, _LEAST_S):g} s", "warmup": _WARMUP}
+    times = {} if scenario.warmup_s else {"duration": f"{_judged_s(scenario):g} s", "warmup": _WARMUP}
     line = scenario.with_({**times, **back, "group": [*tables["group"], *household(scenario)]})
     cases: dict[str, Changes] = {}
     for place, twin in enumerate(drawn):
@@ -444,6 +453,11 @@ def what_if(
             means = [float(np.mean(some)) for some in known if some]
             values.setdefault(one.name, {})[metric] = means if len(means) == len(drawn) else []
     return WhatIf(line, REMEDIES, columns, values, rates, len(drawn), runs)
+
+
+def _judged_s(scenario: Scenario) -> float:
+    """Return how long a line is run: one whose rate varies as long as that was measured, since then it repeats."""
+    return max(scenario.duration_s, _LEAST_RECORDED_S if is_recorded(scenario) else _LEAST_S)
 
 
 def _check_line(tables: Mapping[str, Any]) -> None:

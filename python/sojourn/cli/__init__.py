@@ -7,7 +7,8 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -19,6 +20,8 @@ from sojourn.spelling import TERMINAL, speaking
 FAILED = 1
 INPUT_WRONG = 2
 INTERRUPTED = 130
+_OWN = (".control", ".queue", ".traffic", ".child")
+"""Keys whose kinds plug-ins may bring."""
 
 
 # In which module each command is. A module is imported when its command is called, or listed by `--help`.
@@ -124,7 +127,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
             code = cli.main(list(arguments), prog_name="sojourn", standalone_mode=False, obj=list(arguments))
         sys.stdout.flush()
     except InputError as error:
-        return _complain(f"{error}{_hint(str(error), arguments)}", INPUT_WRONG)
+        return _complain(f"{error}{_hint(str(error), arguments)}{_own_hint(error, arguments)}", INPUT_WRONG)
     except click.ClickException as error:
         return _complain(_worded(error), INPUT_WRONG)
     except (KeyboardInterrupt, click.Abort, Interrupted):
@@ -134,7 +137,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
         return FAILED
     except (OSError, MemoryError, RuntimeError) as error:
         _silence_stdout()
-        return _complain(f"the run failed: {error or type(error).__name__}", FAILED)
+        return _complain(f"the run failed: {_located(str(error)) or type(error).__name__}", FAILED)
     return code if isinstance(code, int) else 0
 
 
@@ -159,6 +162,33 @@ def _hint(message: str, arguments: Sequence[str]) -> str:
     return "".join(
         f"\n--set {found[1]}={found[2]} replaces the whole table, with the defaults of {found[2]}" for found in kinds
     )
+
+
+def _own_hint(error: InputError, arguments: Sequence[str]) -> str:
+    """Return what is missing where a kind may be that of somebody's own plug-in."""
+    told = error.diagnostics
+    if any(word.startswith("--plugin") for word in arguments) or not all(_may_be_own(one) for one in told):
+        return ""
+    return "\none of your own comes with --plugin FILE"
+
+
+def _may_be_own(told: Mapping[str, Any]) -> bool:
+    key = str(told["key"])
+    return (
+        key.endswith(tuple(f"{one}.kind" for one in _OWN))
+        and told["nearest"] is None
+        and "; allowed" in told["message"]
+    )
+
+
+def _located(message: str) -> str:
+    """Return what a plug-in's exception says, with its place in front; what called what follows where that is more."""
+    said, cut, trace = message.partition("\nTraceback (most recent call last):")
+    places = re.findall(r'File "(.+?)", line (\d+)', trace)
+    if not places:
+        return message
+    file, line = places[-1]
+    return f"{file}:{line}: {said}{cut + trace if len(places) > 1 else ''}"
 
 
 def _silence_stdout() -> None:

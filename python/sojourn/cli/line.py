@@ -1,6 +1,7 @@
 """The commands `import` and `whatif`."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import check_file, page_option, write_page
 from sojourn.imported.line import TWINS
 from sojourn.progress import progress
-from sojourn.reading import ROOT_HELP, input_error, toml_value
+from sojourn.reading import ROOT_HELP, input_error
 
 if TYPE_CHECKING:
     from sojourn.imported import Imported
@@ -45,16 +46,28 @@ def twins_option(text: str) -> Callable[[Any], Any]:
 )
 @output("--out", type=click.Path(path_type=Path), metavar="FILE", help="Where the scenario goes.  [default: printed]")
 @output("--force", is_flag=True, help="Overwrite FILE.")
+@page_option
 @json_option
-def import_(file: str, kind: str | None, way: str | None, out: Path | None, *, force: bool, as_json: bool) -> None:
+def import_(
+    file: str,
+    kind: str | None,
+    way: str | None,
+    out: Path | None,
+    page: Path | None,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
     """Read a line from a measurement or from a router's settings: a scenario to keep.
 
     Each value says where it comes from. What the file leaves open is a range, in the scenario's `unknown`, which
     `sojourn whatif` tries. Kinds: capture (pcap, pcapng), flent, iperf3 and ndt7 (JSON), autorate (cake-autorate's
     log), tc, sqm (OpenWrt), mahimahi (a recorded link). Nothing is sent.
 
-    With --out, the twins of the line are run with the traffic that was measured, and stand beside the measurement.
+    With --out, the twins of the line are run with the traffic that was measured, and stand beside the measurement;
+    how many lines that were imported with the right queue fit worse, says whether it may be this line.
     """
+    from sojourn.imported import page as pages
     from sojourn.imported import read
     from sojourn.imported.line import TRACE
     from sojourn.imported.twins import nearest
@@ -63,6 +76,7 @@ def import_(file: str, kind: str | None, way: str | None, out: Path | None, *, f
         check_file("--out", out)
         _check_new(out, force=force)
     found, compared = nearest(read(file, kind, way))
+    write_page(partial(pages.page, found, compared), page)
     if out is None:
         click.echo(found.toml(), nl=False) if not as_json else render.print_json(found.document())
         return
@@ -88,14 +102,18 @@ def _check_new(path: Path, *, force: bool) -> None:
 
 
 def _show(found: "Imported", compared: "Beside | None") -> None:
+    from sojourn.imported.page import values
+
     for remark in found.remarks:
         click.echo(remark)
-    rows = [[one.key, toml_value(one.value, str), one.source] for one in found.values if one.source]
     click.echo()
-    render.print_table(rows, ["key", "value", "from"])
+    told = values(found)
+    render.print_table(told.rows, told.headers)
     if compared is not None:
         click.echo("\nThe twins of this line, with the traffic that was measured\n")
         render.print_grid(compared.grid())
+        if compared.fit is not None:
+            click.echo(f"\n{compared.fit}")
         if compared.missed:
             missed = " and ".join(compared.missed)
             click.echo(f"\nNo twin shows this: {missed}. The queue or the senders may be others, or more was on it.")

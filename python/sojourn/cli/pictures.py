@@ -1,5 +1,6 @@
 """How wide a picture that a command draws is, and with which letters."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,13 +17,35 @@ if TYPE_CHECKING:
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any] | click.Command)
 _WIDTH, _FONT = "sojourn.plot-width", "sojourn.plot-font"
 _LEAST_IN, _MOST_IN = 2.5, 30.0
+_UNITS = {"cm": 2.54, "mm": 25.4, "in": 1.0, "pt": 72.0}
+
+
+class _Inches(click.ParamType):  # type: ignore[type-arg]
+    """A width; "9cm" is said in inches rather than taken for 9 of them."""
+
+    name = "inches"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the width in inches, or refuse it."""
+        text = str(value).strip().lower()
+        number, per_inch = next(
+            ((text.removesuffix(unit), many) for unit, many in _UNITS.items() if text.endswith(unit)), (text, 1.0)
+        )
+        try:
+            inches = float(number) / per_inch
+        except ValueError:
+            inches = math.nan
+        if not _LEAST_IN <= inches <= _MOST_IN or per_inch != 1.0:
+            meant = f"; {value} is {inches:.3g}" if per_inch != 1.0 and math.isfinite(inches) else ""
+            self.fail(f"found {value!r}; allowed: {_LEAST_IN:g} to {_MOST_IN:g}, in inches{meant}", param, ctx)
+        return inches
 
 
 def look_options(command: _Decorated) -> _Decorated:
     """Give a command that draws the options for it; `asked_look` and `save_picture` know what they said."""
     width = output(
         "--plot-width",
-        type=click.FloatRange(_LEAST_IN, _MOST_IN),
+        type=_Inches(),
         metavar="INCHES",
         expose_value=False,
         callback=_remembered(_WIDTH),

@@ -37,6 +37,14 @@ class How:
     yes: bool
 
 
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Dask scheduler to use instead, or local:N to start N processes. tls:// takes keys from Dask's settings; who "
+    "answers at tcp:// is trusted with running code here.",
+)
+
+
 def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that runs a sweep file, which is given them as `how`."""
 
@@ -48,12 +56,7 @@ def sweep_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Folder of the dataset."),
         click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]"),
-        click.option(
-            "--cluster",
-            metavar="ADDRESS",
-            help="Dask scheduler to use instead, or local:N to start N processes. tls:// takes keys from Dask's "
-            "settings; who answers at tcp:// is trusted with running code here.",
-        ),
+        cluster_option,
         click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP),
         click.option("--keep-old", is_flag=True, help="Keep results of another engine, base scenario or trace."),
         click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MAX_RUNS:,} runs."),

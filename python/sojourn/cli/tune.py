@@ -12,6 +12,7 @@ from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.line import twins_option
 from sojourn.cli.lookup import LINE_HELP, on_line
 from sojourn.cli.plugins import plugin_options
+from sojourn.cli.sweep import cluster_option
 from sojourn.cli.targets import page_option, write_page
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP
@@ -48,6 +49,7 @@ from sojourn.reading import ROOT_HELP
 @click.option("--lines", metavar="NAMES", help="Serve all of these lines: home:20, cable, or names.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
+@cluster_option
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @output(
     "--out",
@@ -70,6 +72,7 @@ def tune(  # noqa: PLR0913 (one for each option)
     lines: str | None,
     overrides: tuple[str, ...],
     jobs: int | None,
+    cluster: str | None,
     root: str | None,
     out: Path | None,
     page: Path | None,
@@ -89,7 +92,7 @@ def tune(  # noqa: PLR0913 (one for each option)
     many = {"lines": lines, "count": count}
     how = {"maximize": maximize, "minimize": minimize, "goal": goal, "trials": trials, "runs": runs, **many}
     with progress(scenario.name) as update:
-        found = search(scenario, vary, **how, out=out, jobs=jobs, progress=update)  # type: ignore[arg-type]
+        found = search(scenario, vary, **how, out=out, jobs=jobs, cluster=cluster, progress=update)  # type: ignore[arg-type]
     write_page(partial(found.page, scenario.name), page)
     if as_json:
         render.print_json(found.document())

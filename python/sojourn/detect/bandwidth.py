@@ -39,6 +39,8 @@ class Carries:
     """None where nothing can be said."""
     why_not: str = ""
     """Why nothing can be said, as the end of a sentence."""
+    varies: bool = False
+    """Whether a standing queue was left at rates that differ from time to time."""
 
 
 def carries(logs: dict[str, Log], stages: list[Stage], *, is_full: bool) -> Carries:

@@ -52,8 +52,8 @@ class Capture:
         return int(self.rows["flow"].max()) + 1
 
 
-def read_capture(path: Path) -> Capture:
-    """Read a capture.
+def read_capture(path: Path, data: bytes | None = None) -> Capture:
+    """Read a capture; `data` is what the file holds, where somebody has read or unpacked it already.
 
     A file that ends in the middle of a packet, or is damaged, is read up to there, and one with more than `MAX_PACKETS`
     up to these.
@@ -63,7 +63,7 @@ def read_capture(path: Path) -> Capture:
     InputError
         The file is no capture, is larger than `MAX_BYTES`, or has no packet that can be used.
     """
-    data = read_bytes(path, _WHAT, MAX_BYTES)
+    data = read_bytes(path, _WHAT, MAX_BYTES) if data is None else data
     _check_begin(data, str(path))
     rows, connections, packets, links, damage = _native.read_capture(data, MAX_PACKETS)
     if not rows:

@@ -137,6 +137,29 @@ def looked_at(streams: Sequence[Stream]) -> FlowLog:
     return _Looked.at(streams).log or EMPTY
 
 
+@dataclass(frozen=True)
+class Leaving:
+    """What left a queue between one packet of the largest stream and the next."""
+
+    at_s: Times
+    """When the second of both left."""
+    gaps_s: Times
+    size_bytes: Sizes
+    """Of all captured streams."""
+    held_bytes: Sizes
+    """What the queue held while the second of both waited."""
+    stands: NDArray[np.bool_]
+    """Whether both had waited, so that the queue never ran empty between them."""
+
+
+def leaving(streams: Sequence[Stream]) -> Leaving | None:
+    """Return what left the queue of the largest stream; None where nothing tells how long its packets waited."""
+    seen = _Looked.at(streams)
+    if seen.log is None or not seen.rate > 0:
+        return None
+    return _leaving(seen.log, seen.streams, FULL_BYTES * 8 / seen.rate)
+
+
 def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) -> Passive:
     """Return what the largest of some streams says, and the others beside it."""
     largest, seen = streams[0], _Looked.at(streams)
@@ -170,6 +193,8 @@ def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) 
     }
     evidence = _evidence(log, lost, other, found)
     hindered = _hindrance(largest, log, seen, lost)
+    if hindered is not None and rate > 0:
+        found["line"] = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate))
     if hindered is not None:
         said = Passive(f"cannot say, because {hindered}", {**cannot, "queue": hindered}, **found)
         return replace(said, evidence=evidence)
@@ -259,14 +284,14 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
 
 def _carries(rates: Sequence[float]) -> Carries:
     """Return what a line carries, from the rates at which its queue was left in the quarters of a download."""
-    if len(rates) < _KNOWN_QUARTERS:
+    low, high = min(rates, default=0.0) / 1e6, max(rates, default=0.0) / 1e6
+    if high <= ALIKE * low and len(rates) < _KNOWN_QUARTERS:
         return Carries(why_not="packets did not wait long enough in most of the download")
-    low, high = min(rates) / 1e6, max(rates) / 1e6
     if high > ALIKE * low:
         why = (
             f"what was captured left the queue at {low:.3g} to {high:.3g} Mbit/s: others were on the line, or it varies"
         )
-        return Carries(why_not=why)
+        return Carries(why_not=why, varies=True)
     return Carries(low, high)
 
 
@@ -276,28 +301,42 @@ def _change(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> float:
     return max(rates) / min(rates) if len(rates) > 1 else 1.0
 
 
-def _quarters(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> list[float]:
-    """Return the rates at which packets left a standing queue in the quarters of a download that show one.
-
-    Packets of all streams count that were captured, in the time in which those of the log waited.
-    """
+def _leaving(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> Leaving:
+    """Return what left between the packets of a log, counting all streams that were captured."""
     came = ~log.lost
     wait, arrived = waiting(log)[came], log.received_s[came]
     is_behind = log is streams[0].after
     every_s, size_bytes = _passed(streams, is_behind=is_behind)
     order = np.argsort(every_s, kind="stable")
     total = np.concatenate([[0], np.cumsum(size_bytes[order])])
+
+    def passed(until_s: Times) -> Sizes:
+        return total[np.searchsorted(every_s[order], until_s, "right")]
+
     # What left between two packets is what was captured between them: as they left, or as they came to a queue behind.
+    # So is what the queue held: what left while a packet waited, or what came to a queue behind.
     at_s = log.sent_s[came] if is_behind else arrived
-    sizes = np.diff(total[np.searchsorted(every_s[order], at_s, "right")])
+    held = passed(at_s + wait) - passed(at_s) if is_behind else passed(at_s) - passed(at_s - wait)
     gaps = np.diff(arrived)
-    busy = (wait[1:] > 5 * packet_s) & (wait[:-1] > 5 * packet_s) & (gaps >= 0)
-    edges = np.linspace(arrived[0], arrived[-1], _QUARTERS + 1)
+    # A sender that paused leaves a gap, too: the second packet came to the queue before the first one left.
+    is_busy = (gaps >= 0) & (gaps <= wait[1:] + packet_s)
+    stands = (wait[1:] > 5 * packet_s) & (wait[:-1] > 5 * packet_s) & is_busy
+    return Leaving(arrived[1:], gaps, np.diff(passed(at_s)), held[1:], stands)
+
+
+def _quarters(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> list[float]:
+    """Return the rates at which packets left a standing queue in the quarters of a download that show one.
+
+    Packets of all streams count that were captured, in the time in which those of the log waited.
+    """
+    left = _leaving(log, streams, packet_s)
+    edges = np.linspace(np.nanmin(log.received_s), left.at_s[-1], _QUARTERS + 1)
     rates = []
     for begin, end in itertools.pairwise(edges):
-        own = busy & (arrived[1:] >= begin) & (arrived[1:] < end)
-        if own.sum() >= MIN_PACKETS // _QUARTERS and gaps[own].sum() > 0:
-            rates.append(float(sizes[own].sum() * 8 / gaps[own].sum()))
+        own = left.stands & (left.at_s >= begin) & (left.at_s < end)
+        seconds = left.gaps_s[own].sum()
+        if own.sum() >= MIN_PACKETS // _QUARTERS and seconds > 0:
+            rates.append(float(left.size_bytes[own].sum() * 8 / seconds))
     return rates
 
 

@@ -4,11 +4,11 @@ The columns are those that the log's own header names, since versions differ.
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 import numpy as np
 
-from sojourn.imported.line import DOWN, FULL_BYTES, UP, Estimate, Imported, Way
+from sojourn.imported.line import DOWN, UP, Estimate, Imported, Way
+from sojourn.imported.recorded import opportunities
 from sojourn.imported.registry import Kind, Source
 from sojourn.reading import input_error
 
@@ -25,8 +25,6 @@ _LONGEST_S = 600.0
 _JUMP_S = 60.0
 _STEADY = 1.1
 _MOST = 1e15
-_MOST_PACKETS = 20_000_000
-_FULL_KBIT = FULL_BYTES * 8 / 1e3
 
 
 def _rows(source: Source) -> tuple[Mapping[str, int], list[list[str]], int]:
@@ -133,28 +131,7 @@ def _way(name: str, columns: Mapping[str, int], rows: list[list[str]], times: np
         f"{name}: CAKE's rate, and what was carried where that was at least {100 * _FULL:.0f} % of it; "
         f"{low / 1e3:.3g} to {high / 1e3:.3g} Mbit/s"
     )
-    return Way(trace=_opportunities(times, rates), trace_source=source, buffer_ms=buffer, has_traffic=False)
-
-
-def _opportunities(times_s: np.ndarray, rates_kbps: np.ndarray) -> list[int]:
-    """Return times in ms at which a full packet may be sent, from rates that hold until the next one."""
-    spans = np.diff(times_s)
-    count = float(np.nansum(np.where(spans > 0, rates_kbps[:-1] * spans, 0.0))) / _FULL_KBIT
-    if count > _MOST_PACKETS:
-        message = f"found {count:.3g} packets of a recorded link; allowed: at most {_MOST_PACKETS:,}"
-        raise input_error(message, found=f"{count:.3g}", allowed=f"{_MOST_PACKETS:,}")
-    found: list[int] = []
-    credit = 0.0
-    for (begin, end), rate in zip(pairwise(times_s), rates_kbps[:-1], strict=True):
-        if not rate > 0 or end <= begin:
-            continue
-        bits = rate * 1e3 * (end - begin)
-        first = (begin - times_s[0]) * 1e3
-        packet = FULL_BYTES * 8
-        count = int((credit + bits) // packet)
-        found += [round(first + ((place + 1) * packet - credit) / rate) for place in range(count)]
-        credit += bits - count * packet
-    return found
+    return Way(trace=opportunities(times, rates), trace_source=source, buffer_ms=buffer, has_traffic=False)
 
 
 KIND = Kind(

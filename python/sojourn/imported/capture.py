@@ -1,23 +1,21 @@
 """Captures: what the largest stream shows of the queue that it crossed, by the detector of captures."""
 
-import contextlib
 import ipaddress
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sojourn import InputError
 from sojourn.detect.capture import MAGICS
-from sojourn.detect.captured import read_streams
+from sojourn.detect.captured import streams_of
 from sojourn.detect.draw import FAMILIES
-from sojourn.detect.passive import AFTER, BEFORE, MIN_PACKETS, MIN_S, Passive, looked_at, passive
+from sojourn.detect.passive import AFTER, BEFORE, MIN_PACKETS, MIN_S, Leaving, Passive, leaving, looked_at, passive
 from sojourn.detect.stored import load_model
 from sojourn.detect.streams import Stream
 from sojourn.detect.table import NO_QUEUE, queue_table
 from sojourn.imported.line import DOWN, FULL_BYTES, PAYLOAD_SHARE, UP, Estimate, Imported, Measured, Way
+from sojourn.imported.recorded import opportunities, rates_over_time
 from sojourn.imported.registry import Kind, Source
 from sojourn.reading import input_error
 
@@ -37,15 +35,11 @@ _LEAST, _MOST = 0.97, 1.3
 _FULL, _ROOM = 1.05, 3.0
 _LEAST_RTT = 0.1
 _TAIL = 0.8
+_DEEPEST = 0.999
 
 
 def _read(source: Source) -> Imported:
-    with _as_file(source) as path:
-        try:
-            streams, notes = read_streams(path)
-        except InputError as error:
-            (told,) = error.diagnostics
-            raise input_error(**{**told, "file": source.name}) from None
+    streams, notes = streams_of(Path(source.name), source.data)
     found = passive(streams, load_model(None), notes)
     if found.rate_mbps is None or found.packets < MIN_PACKETS or found.seconds < MIN_S:
         size = f"{found.packets} packets with data in {found.seconds:.2g} s"
@@ -55,7 +49,9 @@ def _read(source: Source) -> Imported:
     largest = streams[0]
     name = _direction(largest, found.place)
     flows = sum(one.total_bytes >= _BULK * largest.total_bytes for one in streams)
-    way = Way(_rate(found), flows=flows, **_queue(found))
+    left = leaving(streams) if found.line.varies else None
+    deepest = None if left is None else _held_ms(left)
+    way = Way(**_capacity(found, left, name), flows=flows, **_queue(found, deepest))
     rtt = None
     if found.rtt_ms is not None:
         # It may hold a full packet's time on the wire, which a scenario adds.
@@ -83,18 +79,6 @@ def _read(source: Source) -> Imported:
     return Imported("capture", source.name, {name: way}, rtt, found.seconds, tuple(measured), None, tuple(remarks))
 
 
-@contextlib.contextmanager
-def _as_file(source: Source) -> Iterator[Path]:
-    """Give the file itself, or one for what came through a pipe or was packed."""
-    if source.path is not None:
-        yield source.path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "capture.pcap")
-        path.write_bytes(source.data)
-        yield path
-
-
 def _direction(stream: Stream, place: str | None) -> str:
     """Return whether a stream left a home: where one end alone has an address that only homes have, that one is there.
 
@@ -116,6 +100,25 @@ def _passed_mbps(streams: Sequence[Stream], found: Passive) -> float:
     return (found.size_bytes - lost_bytes) * 8 / seconds / 1e6
 
 
+def _capacity(found: Passive, left: Leaving | None, name: str) -> dict[str, Any]:
+    """Return a rate, or a recorded link where what left a standing queue differed from time to time."""
+    if left is None:
+        return {"rate_mbps": _rate(found)}
+    times, rates = rates_over_time(left)
+    low, high = (float(np.percentile(rates, part)) / 1e3 for part in (5, 95))
+    source = (
+        f"{name}: what left the queue while packets waited, {low:.3g} to {high:.3g} Mbit/s; "
+        "others that were not captured took their part"
+    )
+    return {"trace": opportunities(times, rates), "trace_source": source}
+
+
+def _held_ms(left: Leaving) -> float:
+    """Return the most that the queue held, in ms of the link's mean rate: that is what a scenario counts in ms."""
+    _, rates = rates_over_time(left)
+    return float(np.quantile(left.held_bytes, _DEEPEST)) * 8 / float(np.mean(rates))
+
+
 def _rate(found: Passive) -> Estimate:
     line, rate = found.line, found.rate_mbps or 0.0
     if line.low_mbps is not None and line.high_mbps is not None:
@@ -125,12 +128,17 @@ def _rate(found: Passive) -> Estimate:
     return Estimate(rate, f"the busiest fifth of the capture; {why}", _LEAST * rate, _MOST * rate)
 
 
-def _queue(found: Passive) -> dict[str, Any]:
+def _queue(found: Passive, held_ms: float | None) -> dict[str, Any]:
+    """Return the queue; `held_ms` is the most that it held where the link's rate varies."""
     judged = found.judgement
-    if judged is None:
-        return {"queue_source": f"taken as a FIFO: {found.cannot.get('queue', found.verdict)}"}
-    deepest, usual = found.wait_ms["deepest"], found.wait_ms["p95"]
     lost = found.lost > 0
+    if judged is None:
+        taken = {"queue_source": f"taken as a FIFO: {found.cannot.get('queue', found.verdict)}"}
+        if held_ms is None:
+            return taken
+        most = (_FULL if lost else _ROOM) * held_ms
+        return {**taken, "buffer_ms": Estimate(held_ms, "the most that it held", held_ms, most)}
+    deepest, usual = found.wait_ms["deepest"] if held_ms is None else held_ms, found.wait_ms["p95"]
     why = (
         "the longest wait; packets were lost" if lost else "the longest wait, which is the least that there is room for"
     )

@@ -58,6 +58,8 @@ class Way:
     """Probability of a loss that no queue makes."""
     framing: Mapping[str, Any] | None = None
     """What a shaper counts beside IP packets, as a link's framing; None where it counts these."""
+    policer: Mapping[str, Any] | None = None
+    """A token bucket before the queue; None where there is none."""
     flows: int = 1
     """Bulk flows that were measured in this direction."""
     has_traffic: bool = True
@@ -241,6 +243,8 @@ def _of_link(link: str, name: str, way: Way) -> list[Value]:
         raise input_error(f"found a queue {name} and no rate, which a line needs", key=f"{link}.rate", found="no rate")
     if way.framing is not None:
         found.append(Value(f"{link}.framing", dict(way.framing), "what the shaper counts of a packet"))
+    if way.policer is not None:
+        found.append(Value(f"{link}.policer", dict(way.policer), "the filter's policer"))
     if way.loss is not None:
         found.append(Value(f"{link}.loss", way.loss.value, way.loss.source))
     if way.queue is not None:

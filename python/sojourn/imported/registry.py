@@ -25,7 +25,6 @@ class Source:
 
     name: str
     data: bytes
-    path: Path | None = None
 
     @functools.cached_property
     def text(self) -> str:
@@ -125,12 +124,11 @@ def _found_out(given: Source, known: Mapping[str, Kind]) -> Kind:
 
 def _opened(source: str) -> Source:
     if source == "-":
-        data, path, name = sys.stdin.buffer.read(MAX_BYTES + 1), None, "standard input"
+        data, name = sys.stdin.buffer.read(MAX_BYTES + 1), "standard input"
         if len(data) > MAX_BYTES:
             raise input_error(f"too large: more than {MAX_BYTES} bytes", file=name, allowed=f"at most {MAX_BYTES}")
     else:
-        path, name = Path(source), source
-        data = read_bytes(path, "a measurement", MAX_BYTES)
+        data, name = read_bytes(Path(source), "a measurement", MAX_BYTES), source
     if data[:2] == b"\x1f\x8b":
         unpacking = zlib.decompressobj(wbits=31)
         try:
@@ -142,4 +140,4 @@ def _opened(source: str) -> Source:
         if len(unpacked) > MAX_BYTES:
             raise input_error(f"too large: more than {MAX_BYTES} bytes", file=name, allowed=f"at most {MAX_BYTES}")
         return Source(name, unpacked)
-    return Source(name, data, path)
+    return Source(name, data)

@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn.imported import classes
+from sojourn.imported.classes import Class, Filter
 from sojourn.imported.line import DOWN, UP, Estimate, Imported, Way
 from sojourn.imported.registry import Kind, Source
+from sojourn.imported.units import NUMBER, RATES_BPS, SIZES_B, TIMES_S, quantity
 from sojourn.reading import input_error, shown
 from sojourn.registry import Entry, catalogue
 
@@ -20,17 +23,13 @@ _LINE = re.compile(r"^\s*(?:qdisc\s+\w|(?:sudo\s+)?tc\s+qdisc\s+\w)", re.MULTILI
 _VERBS = ("add", "replace", "change", "link")
 _PLACE = ("parent", "handle", "refcnt", "dev", "index")
 _ALONE = ("root", "clsact", "ingress", "offloaded")
-_NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{0,15})?(?:e-[0-9]{1,3})?)([A-Za-z%]*)")
-_TIMES_S = {"us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0}
-_RATES_BPS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12, "bps": 8.0, "kbps": 8e3, "mbps": 8e6}
-_SIZES_B = {"": 1, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
-_PARTS = {"percent": 100, "sixteenths": 16}
 _SHAPERS = ("tbf", "htb")
 _DETAILED = "ver"
 """What `tc -d` shows of an htb; without -d nothing shows what it counts."""
 _COUNTED = ("overhead", "mpu", "linklayer", "mtu", "tsize")
 # Of pfifo_fast, whose limit is the device's queue length.
 _TXQUEUELEN = 1000
+_MAX_DIGITS = 9
 _OVERHEAD_B = 14
 """Of Ethernet, which a shaper counts that is told nothing (tc-stab(8))."""
 
@@ -43,25 +42,34 @@ class _Qdisc:
     name: str
     words: tuple[str, ...]
     line: int
+    handle: str = ""
+    """As in "10:"; a class below it is "10:1"."""
+    parent: str = ""
+    """The class below which it lies; empty for the root."""
     is_shown: bool = False
     """Whether it is a discipline that is there, not a command: what is off has no word then."""
     counting: tuple[str, ...] | None = None
     """What it counts of a packet, as `stab` is told; None where nothing says."""
 
 
+def _lines(source: Source) -> Iterator[tuple[int, list[str], bool]]:
+    """Yield the number and the words of each line, and whether it belongs to the one above."""
+    for number, line in enumerate(source.text.replace("\\\n", " ").splitlines(), 1):
+        yield number, _words(line), line.startswith(" ")
+
+
 def _qdiscs(source: Source) -> Iterator[_Qdisc]:
     last: _Qdisc | None = None
-    for number, line in enumerate(source.text.replace("\\\n", " ").splitlines(), 1):
-        words = _words(line)
+    for number, words, is_more in _lines(source):
         found: _Qdisc | None = None
         if words[:2] == ["tc", "qdisc"] and words[2:3] and words[2] in _VERBS:
             found = _qdisc(None, words[3:], number)
         elif words[:1] == ["qdisc"] and len(words) > 2:  # noqa: PLR2004 (its name and its handle follow)
-            found = _qdisc(words[1], words[3:], number)
-        elif last is not None and words[:1] and words[0] in ("linklayer", "overhead", "mpu") and line.startswith(" "):
+            found = _qdisc(words[1], ["handle", *words[2:]], number)
+        elif last is not None and words[:1] and words[0] in ("linklayer", "overhead", "mpu") and is_more:
             # `tc -d` shows in a line of its own what is counted.
             last = dataclasses.replace(last, counting=tuple(words))
-        if found is not None or (last is not None and not line.startswith(" ")):
+        if found is not None or (last is not None and not is_more):
             if last is not None:
                 yield last
             last = found
@@ -78,7 +86,7 @@ def _words(line: str) -> list[str]:
 
 
 def _qdisc(name: str | None, words: Sequence[str], line: int) -> _Qdisc | None:
-    device, rest, is_shown = "", list(words), name is not None
+    placed, rest, is_shown = {"dev": "", "handle": "", "parent": ""}, list(words), name is not None
     counting: list[str] | None = None
     while rest and (rest[0] in _PLACE or rest[0] in _ALONE or rest[0] == "stab"):
         word = rest.pop(0)
@@ -87,14 +95,15 @@ def _qdisc(name: str | None, words: Sequence[str], line: int) -> _Qdisc | None:
             while rest and rest[0] in _COUNTED:
                 counting += [rest.pop(0), *([rest.pop(0)] if rest else [])]
         elif word in _PLACE and rest:
-            value = rest.pop(0)
-            device = value if word == "dev" else device
+            placed[word] = rest.pop(0)
     if name is None and rest:
         name = rest.pop(0)
     if counting is None and (not is_shown or _DETAILED in rest):
         counting = []
     told = tuple(counting) if counting is not None else None
-    return _Qdisc(device, name, tuple(rest), line, is_shown, told) if name is not None else None
+    if name is None:
+        return None
+    return _Qdisc(placed["dev"], name, tuple(rest), line, placed["handle"], placed["parent"], is_shown, told)
 
 
 def _form(name: str, words: Sequence[str]) -> tuple[Entry, Mapping[str, Any]] | None:
@@ -140,10 +149,10 @@ def table(name: str, words: Sequence[str], where: str, *, is_shown: bool = False
             made["bandwidth"] = "auto"
         elif word in valued and rest:
             text = _as_set(rest.pop(0)) if is_shown and in_ticks else rest.pop(0)
-            made[valued[word]["parameter"]] = _value(text, valued[word]["unit"], f"{where}: {word}")
+            made[valued[word]["parameter"]] = quantity(text, valued[word]["unit"], f"{where}: {word}")
         elif word in flags:
-            parameter, value = flags[word]
-            made[parameter] = value
+            parameter, chosen = flags[word]
+            made[parameter] = chosen
         else:
             unread.append(word)
     if entry["name"] == "cake":
@@ -164,7 +173,7 @@ def _count_as_ip(made: dict[str, Any], words: Sequence[str]) -> None:
 
 def _as_set(text: str) -> str:
     """Return the time in us after which a kernel shows this one; its ticks of 1024 ns are cut off twice (codel.h)."""
-    match = _NUMBER.fullmatch(text)
+    match = NUMBER.fullmatch(text)
     if match is None or match[2] != "us":
         return text
     told = int(float(match[1]))
@@ -205,39 +214,6 @@ def _flags(setting: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield word, value
 
 
-def _value(text: str, unit: str, where: str) -> Any:
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        raise input_error(f"{where}: found {shown(text)}; allowed: a number with its unit", found=text)
-    number, suffix = float(match[1]), match[2].lower()
-    if unit in ("us", "ms", "s"):
-        return _time(number * _scaled(_TIMES_S, suffix or unit, f"{where}: found {shown(text)}"))
-    if unit in _PARTS:
-        return number / _PARTS[unit]
-    if unit == "number":
-        number *= _SIZES_B.get(suffix, 1)
-        return int(number) if number.is_integer() else number
-    return _quantity(number, suffix, unit, f"{where}: found {shown(text)}")
-
-
-def _quantity(number: float, suffix: str, unit: str, where: str) -> str:
-    if unit == "rate":
-        return f"{number * _scaled(_RATES_BPS, suffix or 'bit', where) / 1e6:.12g} Mbit/s"
-    if unit in ("packets", "full packets"):
-        return f"{number:.12g} packets"
-    return f"{number * _scaled(_SIZES_B, suffix, where):.12g} B"
-
-
-def _scaled(units: Mapping[str, float], suffix: str, where: str) -> float:
-    if suffix not in units:
-        raise input_error(f"{where}; allowed: a number with {', '.join(filter(None, units))}", found=suffix)
-    return units[suffix]
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.12g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.12g} us"  # noqa: PLR2004
-
-
 def way(
     name: str,
     words: Sequence[str],
@@ -253,6 +229,17 @@ def way(
     `framing` is what that shaper counts; `is_shown` as for `table`.
     """
     made, unread = table(name, words, where, is_shown=is_shown)
+    return _way_of(made, name, where, rate_bps, direction, framing), unread
+
+
+def _way_of(
+    made: Mapping[str, Any],
+    name: str,
+    where: str,
+    rate_bps: float | None,
+    direction: str,
+    framing: Mapping[str, Any] | None,
+) -> Way:
     # RED has a bandwidth, too, by which it ages its average.
     own = made.get("bandwidth") if made["kind"] == "cake" else None
     rate_mbps = float(own.split()[0]) if own and own != "auto" else (rate_bps or 0.0) / 1e6
@@ -265,101 +252,149 @@ def way(
         queue_source=f"{name} ({where})",
         framing=None if own and own != "auto" else framing,
         has_traffic=False,
-    ), unread
-
-
-def _framing(counting: Sequence[str]) -> dict[str, Any] | None:
-    """Return the framing of a link whose shaper counts so; None where it counts IP packets."""
-    told = dict(zip(counting[::2], counting[1::2], strict=False))
-    overhead, least = (
-        int(told.get(word, "0")) if _is_whole(told.get(word, "0")) else 0 for word in ("overhead", "mpu")
     )
+
+
+def _framing(counting: Sequence[str], where: str) -> dict[str, Any] | None:
+    """Return the framing of a link whose shaper counts so; None where it counts IP packets. Raises InputError."""
+    told = dict(zip(counting[::2], counting[1::2], strict=False))
+    for word in ("overhead", "mpu"):
+        found = told.get(word, "0")
+        if not found.removeprefix("-").isdecimal() or len(found) > _MAX_DIGITS:
+            message = f"{where}: {word} of stab: found {shown(found)}; allowed: a whole number of bytes"
+            raise input_error(message, key=word, found=found, allowed="a whole number of bytes")
     made = {
-        "overhead": overhead + _OVERHEAD_B,
-        "mpu": least,
+        "overhead": int(told.get("overhead", "0")) + _OVERHEAD_B,
+        "mpu": int(told.get("mpu", "0")),
         "cells": "atm" if told.get("linklayer") == "atm" else "none",
     }
     return made if any(made[key] for key in ("overhead", "mpu")) or made["cells"] != "none" else None
 
 
-def _is_whole(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
-
-
 def _read(source: Source) -> Imported:
     found = list(_qdiscs(source))
-    classes = _class_rates(source)
+    lines = [(number, words) for number, words, _ in _lines(source)]
+    members, sent = classes.classes(lines), classes.filters(lines)
     ways: dict[str, Way] = {}
-    remarks = []
+    remarks: list[str] = []
     for device in dict.fromkeys(one.device for one in found):
         own = [one for one in found if one.device == device and one.name not in ("ingress", "clsact", "noqueue", "mq")]
-        # `tc class show` does not say of which device.
-        rate = classes.get(device, classes.get(""))
-        rate = next((rate for one in own if one.name in _SHAPERS for rate in _rates(one.words)), rate)
-        counting = next((one.counting for one in own if one.name in _SHAPERS), None)
-        leaves = [one for one in own if one.name not in _SHAPERS]
-        shaped = [
-            one for one in leaves if one.name == "cake" and "bandwidth" in one.words and "unlimited" not in one.words
-        ]
-        chosen = next(iter(shaped or (leaves if rate else [])), None)
-        if chosen is None and rate is not None and own:
-            # Alone, tbf has a FIFO as long as its limit or latency says, htb one of the device's length.
-            limit = _limit(own[0].words)
-            chosen = _Qdisc(device, "bfifo" if limit else "pfifo", limit, own[0].line)
+        # `tc class show` and `tc filter show` do not say of which device.
+        inside = [one for one in members if one.device in ("", device)]
+        leading = [one for one in sent if one.device in ("", device)]
         direction = DOWN if device.startswith("ifb") else UP
-        if chosen is None or direction in ways:
-            remarks += [f"{device}: its queue was left out." for one in own[:1] if chosen is not None]
+        read = _device(own, inside, leading, direction)
+        if read is None or direction in ways:
+            remarks += [f"{device}: its queue was left out."] if read is not None else []
             continue
-        told, framing = f"line {chosen.line}", None if counting is None else _framing(counting)
-        if counting is None and rate is not None:
-            remarks.append(f"{device}: `tc -d qdisc show` tells what its shaper counts beside IP packets.")
-        made, unread = way(chosen.name, chosen.words, told, rate, direction, is_shown=chosen.is_shown, framing=framing)
-        ways[direction] = made
-        if len(leaves) > 1 and not shaped:
-            remarks.append(f"{device}: {len(leaves) - 1} more queues, of classes, were left out.")
-        if unread:
-            remarks.append(f"{device}: {' '.join(unread)} of {chosen.name} has no meaning here.")
+        ways[direction], said = read
+        remarks += [f"{device}: {one}" for one in said]
     if not ways:
         allowed = "cake with a bandwidth, tbf, or htb with a class that has a rate"
         raise input_error(f"shapes nothing, so that no rate is known; allowed: {allowed}", file=source.name)
-    if "action police" in source.text:
-        remarks.append("What its policers drop is left out.")
+    remarks += _policed(ways, sent, sum("police" in words for _, words in lines))
     remarks.append("How fast the line behind these shapers is, and who uses it, is not in such a file.")
     return Imported("tc", source.name, ways, remarks=tuple(remarks))
 
 
+def _device(
+    own: Sequence[_Qdisc], inside: Sequence[Class], sent: Sequence[Filter], direction: str
+) -> tuple[Way, list[str]] | None:
+    """Return the queue of a device and what was left out; None where it shapes nothing. Raises InputError."""
+    rate = next(
+        (rate for one in inside if one.kind == "htb" for rate in _rates(("rate", one.words.get("rate", "")))), None
+    )
+    rate = next((rate for one in own if one.name in _SHAPERS for rate in _rates(one.words)), rate)
+    counting = next((one.counting for one in own if one.name in _SHAPERS), None)
+    leaves = [one for one in own if one.name not in _SHAPERS]
+    shaped = [one for one in leaves if one.name == "cake" and "bandwidth" in one.words and "unlimited" not in one.words]
+    chosen = next(iter(shaped or (leaves if rate else [])), None)
+    top = None if shaped else _with_classes(own, inside)
+    if chosen is None and rate is not None and own:
+        # Alone, tbf has a FIFO as long as its limit or latency says, htb one of the device's length.
+        limit = _limit(own[0].words)
+        chosen = _Qdisc(own[0].device, "bfifo" if limit else "pfifo", limit, own[0].line)
+    if top is not None:
+        chosen = top
+    if chosen is None:
+        return None
+    where = f"line {chosen.line}"
+    framing = None if counting is None else _framing(counting, where)
+    remarks = []
+    if counting is None and rate is not None:
+        remarks.append("`tc -d qdisc show` tells what its shaper counts beside IP packets.")
+    if top is not None:
+        made, more = _classful(top, own, inside, sent)
+        return _way_of(made, top.name, where, rate, direction, framing), [*remarks, *more]
+    found, unread = way(chosen.name, chosen.words, where, rate, direction, is_shown=chosen.is_shown, framing=framing)
+    if len(leaves) > 1 and not shaped:
+        remarks.append(f"{len(leaves) - 1} more queues were left out, to which no class leads.")
+    if unread:
+        remarks.append(f"{' '.join(unread)} of {chosen.name} has no meaning here.")
+    return found, remarks
+
+
+def _policed(ways: dict[str, Way], sent: Sequence[Filter], count: int) -> list[str]:
+    """Give the directions their policers, and return what is to be said of those that were left out, of `count`."""
+    for one, policer in classes.policers(sent, lambda one: f"line {one.line}"):
+        direction = DOWN if one.parent == "ingress" else UP
+        if direction in ways:
+            ways[direction] = dataclasses.replace(ways[direction], policer=policer)
+    if sum(way.policer is not None for way in ways.values()) == count:
+        return []
+    allowed = "a policer of all that leaves or enters a device that shapes, with a rate, a burst and drop"
+    return [f"A policer was left out: it is read where it is {allowed}."]
+
+
 def _rates(words: Sequence[str]) -> Iterator[float]:
     if "rate" in words[:-1]:
-        match = _NUMBER.fullmatch(words[words.index("rate") + 1])
+        match = NUMBER.fullmatch(words[words.index("rate") + 1])
         if match is not None:
-            yield float(match[1]) * _RATES_BPS.get(match[2].lower() or "bit", 1.0)
+            yield float(match[1]) * RATES_BPS.get(match[2].lower() or "bit", 1.0)
 
 
 def _limit(words: Sequence[str]) -> tuple[str, ...]:
     if "limit" in words[:-1]:
-        match = _NUMBER.fullmatch(words[words.index("limit") + 1])
+        match = NUMBER.fullmatch(words[words.index("limit") + 1])
         if match is not None:
-            return ("limit", f"{float(match[1]) * _SIZES_B.get(match[2].lower(), 1):.0f}b")
+            return ("limit", f"{float(match[1]) * SIZES_B.get(match[2].lower(), 1):.0f}b")
     if "lat" in words[:-1] or "latency" in words[:-1]:
         word = "lat" if "lat" in words else "latency"
-        match = _NUMBER.fullmatch(words[words.index(word) + 1])
+        match = NUMBER.fullmatch(words[words.index(word) + 1])
         rate = next(_rates(words), None)
         if match is not None and rate is not None:
-            seconds = float(match[1]) * _TIMES_S.get(match[2].lower() or "us", 1e-6)
+            seconds = float(match[1]) * TIMES_S.get(match[2].lower() or "us", 1e-6)
             return ("limit", f"{max(rate / 8 * seconds, 1514):.0f}b")
     return ()
 
 
-def _class_rates(source: Source) -> dict[str, float]:
-    """Return the rate of the first class of an htb on each device, from commands or `tc class show`."""
-    found: dict[str, float] = {}
-    for line in source.text.replace("\\\n", " ").splitlines():
-        words = line.split()
-        if "class" in words[:3] and "htb" in words:
-            device = words[words.index("dev") + 1] if "dev" in words[:-1] else ""
-            for rate in _rates(words):
-                found.setdefault(device, rate)
-    return found
+def _with_classes(own: Sequence[_Qdisc], inside: Sequence[Class]) -> _Qdisc | None:
+    """Return the discipline whose classes share the line: the innermost one, but for an htb of one class alone."""
+    for one in reversed(own):
+        below = [member for member in inside if member.name.startswith(one.handle) and member.kind == one.name]
+        if one.name in ("prio", "drr") or (one.name == "htb" and one.handle and len(below) > 1):
+            return one
+    return None
+
+
+def _classful(
+    top: _Qdisc, own: Sequence[_Qdisc], inside: Sequence[Class], sent: Sequence[Filter]
+) -> tuple[dict[str, Any], list[str]]:
+    members = [one for one in inside if one.kind == top.name and one.name.startswith(top.handle)]
+    where = f"line {top.line}"
+    if top.name == "htb":
+        links = [one for one in members if not one.parent]
+        if len(links) != 1:
+            allowed = "one class that has the rate of the link, and the others in it"
+            message = f"{where}: found {len(links)} classes of htb at its root; allowed: {allowed}"
+            raise input_error(message, found=str(len(links)), allowed=allowed)
+        members = [one for one in members if one is not links[0]]
+
+    def below(name: str) -> dict[str, Any] | None:
+        one = next((one for one in own if one.parent == name), None)
+        return None if one is None else table(one.name, one.words, f"line {one.line}", is_shown=one.is_shown)[0]
+
+    return classes.table(top.name, top.handle, top.words, members, sent, below, where)
 
 
 KIND = Kind(

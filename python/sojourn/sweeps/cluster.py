@@ -15,7 +15,7 @@ from sojourn import _native, children
 from sojourn.data.dataset import Batch, Dataset
 from sojourn.data.provenance import Provenance
 from sojourn.reading import input_error
-from sojourn.sweeps.local import Status, longest_first
+from sojourn.sweeps.local import Runner, Status, longest_first
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.work import run_batch
 
@@ -55,20 +55,41 @@ def run_cluster(plan: Plan, dataset: Dataset, address: str, report: Callable[[St
 
     Workers may die: their batches are given to others. Interrupted, all finished batches are kept.
     """
+    _check(plan, address)
+    with dataset.locked(), _client(address) as client:
+        _run(client, plan, dataset, report)
+
+
+@contextlib.contextmanager
+def runner(address: str) -> Iterator[Runner]:
+    """Connect to a cluster, as `run_cluster` does, for several plans one after the other."""
+    with _client(address) as client:
+
+        def run(plan: Plan, dataset: Dataset, report: Callable[[Status], None]) -> None:
+            _check(plan, address)
+            with dataset.locked():
+                _run(client, plan, dataset, report)
+
+        yield run
+
+
+def _check(plan: Plan, address: str) -> None:
     if not plan.chosen.world.parallel:
         message = f"--cluster: the world {plan.world!r} does one run after the other, on this machine"
         raise input_error(message, key="--cluster", found=address, allowed="a sweep without --cluster")
-    with dataset.locked(), _client(address) as client:
-        batches = dataset.batches
-        missing = longest_first(plan, batches, dataset.missing)
-        saved = plan.runs - sum(batches[number].runs for number in missing)
-        status = Status(plan.runs, saved, saved)
+
+
+def _run(client: "Client", plan: Plan, dataset: Dataset, report: Callable[[Status], None]) -> None:
+    batches = dataset.batches
+    missing = longest_first(plan, batches, dataset.missing)
+    saved = plan.runs - sum(batches[number].runs for number in missing)
+    status = Status(plan.runs, saved, saved)
+    report(status)
+    wanted = {number: batches[number] for number in missing}
+    for number, parts in _finished(client, plan, wanted, dataset.provenance):
+        dataset.save(number, parts)
+        status.done += batches[number].runs
         report(status)
-        wanted = {number: batches[number] for number in missing}
-        for number, parts in _finished(client, plan, wanted, dataset.provenance):
-            dataset.save(number, parts)
-            status.done += batches[number].runs
-            report(status)
 
 
 def _finished(

@@ -32,6 +32,10 @@ class Status:
     """Runs that an earlier process had done."""
 
 
+Runner = Callable[[Plan, Dataset, Callable[[Status], None]], None]
+"""What runs what a dataset lacks of a plan, and reports how far it is."""
+
+
 def estimate_s(plan: Plan) -> float:
     """Return about how many seconds of processor time the whole plan takes, by points from all over it."""
     looked_at = min(plan.points, _MAX_LOOKED_AT)
