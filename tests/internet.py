@@ -18,8 +18,8 @@ from pathlib import Path
 
 IPV4, IPV6 = "198.51.100.7", "2001:db8::7"
 RESOLVER = "127.0.0.53"
-HTTP, ECHO, LOCAL = 80, 7, 4000
-"""Ports; the last one is open on loopback alone."""
+HTTP, ECHO, MARKS, LOCAL = 80, 7, 9, 4000
+"""Ports; MARKS answers with the TOS byte of a datagram, as EF; the last one is open on loopback alone."""
 PAGE_BYTES = 5_000_000
 _ANSWERS = {1: socket.inet_pton(socket.AF_INET, IPV4), 28: socket.inet_pton(socket.AF_INET6, IPV6)}
 _NAMESPACES = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
@@ -68,6 +68,22 @@ class _Page(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+def _say_marks(address: str) -> None:
+    six = ":" in address
+    level, asks, takes = (
+        (socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, socket.IPV6_TCLASS)
+        if six
+        else (socket.IPPROTO_IP, socket.IP_RECVTOS, socket.IP_TOS)
+    )
+    with socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.bind((address, MARKS))
+        one.setsockopt(level, asks, 1)
+        one.setsockopt(level, takes, 46 << 2)
+        while True:
+            _, said, _, peer = one.recvmsg(2000, 100)
+            one.sendto(said[0][2][:1], peer)
+
+
 class _Tcp4(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
     daemon_threads = True
@@ -111,6 +127,8 @@ def main() -> int:
         ]
         if "ONLY_IPV4" not in os.environ:
             servers += [_Tcp6((IPV6, HTTP), page), _Udp6((IPV6, ECHO), _Datagram)]
+        for address in (IPV4, IPV6) if "ONLY_IPV4" not in os.environ else (IPV4,):
+            threading.Thread(target=_say_marks, args=(address,), daemon=True).start()
         for server in servers:
             threading.Thread(target=server.serve_forever, daemon=True).start()
         return subprocess.run(sys.argv[1:], check=False).returncode

@@ -198,6 +198,26 @@ def test_datagrams_go_there_and_back_from_the_address_that_they_were_sent_to(pat
 
 @pytest.mark.testbed
 @pytest.mark.real_time
+@pytest.mark.parametrize("address", [host.IPV4, host.IPV6])
+def test_marks_and_code_points_of_datagrams_go_there_and_back(path: str, address: str) -> None:
+    """A queue that marks everything: ECT(0) and LE come as CE and LE outside, and EF comes back."""
+    level, tos, asks = (
+        ("IPPROTO_IPV6", "IPV6_TCLASS", "IPV6_RECVTCLASS") if ":" in address else ("IPPROTO_IP", "IP_TOS", "IP_RECVTOS")
+    )
+    ask = (
+        f"import socket\ns = socket.socket(socket.{'AF_INET6' if ':' in address else 'AF_INET'}, socket.SOCK_DGRAM)\n"
+        f"s.settimeout(5)\ns.setsockopt(socket.{level}, socket.{tos}, 1 << 2 | 2)\n"
+        f"s.setsockopt(socket.{level}, socket.{asks}, 1)\n"
+        f"for n in range(20): s.sendto(bytes(1000), ('{address}', {host.MARKS}))\n"
+        "found = [s.recvmsg(9, 100) for n in range(20)]\n"
+        "print(sorted({said[0][2][0] for _, said, _, _ in found}), sorted({data[0] for data, *_ in found}))\n"
+    )
+    queue = "bottleneck.queue={ kind = 'codel', ecn = true, ce_threshold = '1 ms' }"
+    assert said(path, ask, "--set", queue) == f"[{46 << 2}] [6, 7]"
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
 def test_who_is_not_there_resets_and_loopback_and_pings_are_not_passed_on(path: str) -> None:
     attempt = (
         "import socket, subprocess\n"

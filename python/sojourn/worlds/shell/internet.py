@@ -27,6 +27,12 @@ _OPTIONS = {
     socket.AF_INET: (socket.SOL_IP, _IP_TRANSPARENT, _IP_ORIGINAL),
     socket.AF_INET6: (socket.IPPROTO_IPV6, _IPV6_TRANSPARENT, _IPV6_ORIGINAL),
 }
+_MARKS = {
+    socket.AF_INET: (socket.IPPROTO_IP, socket.IP_RECVTOS, socket.IP_TOS),
+    socket.AF_INET6: (socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, socket.IPV6_TCLASS),
+}
+"""How a socket is asked to say the ECN field and the code point of a datagram, and how it says and takes them."""
+_SAID = {(level, kind) for level, _, kind in _MARKS.values()}
 _KINDS = {socket.SOCK_STREAM: "tcp", socket.SOCK_DGRAM: "udp"}
 _TABLE = 77
 """The routing table in which every address is this network's own."""
@@ -171,8 +177,21 @@ def _transparent(family: socket.AddressFamily, kind: socket.SocketKind) -> socke
     one.setsockopt(level, transparent, 1)
     if kind == socket.SOCK_DGRAM:
         one.setsockopt(level, original, 1)
+        _have_marks(one)
     one.setblocking(False)
     return one
+
+
+def _have_marks(one: socket.socket) -> None:
+    level, asks, _ = _MARKS[one.family]
+    one.setsockopt(level, asks, 1)
+
+
+def _send(one: socket.socket, data: bytes, said: list[tuple[int, int, bytes]]) -> None:
+    """Send a datagram with the ECN field and the code point that it came with; raises OSError."""
+    marks = (data[0] for level, kind, data in said if (level, kind) in _SAID)
+    level, _, takes = _MARKS[one.family]
+    one.sendmsg([data], [(level, takes, struct.pack("i", next(marks, 0)))])
 
 
 async def _serve(listeners: list[socket.socket], door: Door, place: Place) -> None:
@@ -265,7 +284,7 @@ class Datagrams:
             except OSError:
                 return
             with suppress(OSError):
-                self._flow(listener.family, source, _original(said)).far.send(data)
+                _send(self._flow(listener.family, source, _original(said)).far, data, said)
 
     def _flow(self, family: socket.AddressFamily, source: Address, to: Address) -> Flow:
         # Some datagrams came before the flow had its socket.
@@ -275,6 +294,7 @@ class Datagrams:
         far = self.door.socket(beyond, socket.SOCK_DGRAM)
         near = _transparent(family, socket.SOCK_DGRAM)
         try:
+            _have_marks(far)
             far.connect(beyond)
             near.bind(to)
             near.connect(source)
@@ -304,13 +324,13 @@ def _pass_on(flow: Flow, source: socket.socket, to: socket.socket) -> None:
     flow.last_s = asyncio.get_running_loop().time()
     for _ in range(_TURN):
         try:
-            data = source.recv(_MOST_BYTES)
+            data, said, _, _ = source.recvmsg(_MOST_BYTES, _CONTROL_BYTES)
         except OSError:
             # Nothing is there, or a datagram before was refused.
             return
         # As a router does where there is no room or no way.
         with suppress(OSError):
-            to.send(data)
+            _send(to, data, said)
 
 
 def _original(said: list[tuple[int, int, bytes]]) -> Address:
