@@ -4,7 +4,9 @@ import copy
 import pickle
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -104,6 +106,21 @@ def test_records_hold_what_design_names(small_result: sojourn.Result) -> None:
     assert run.bottleneck.queue_ms.p50 <= run.bottleneck.queue_ms.p99 <= run.bottleneck.queue_ms.max
     assert run.groups.tcp.share + run.groups.background.share == pytest.approx(1)
     assert [(flow.group, flow.index) for flow in run.flows] == [("tcp", 0), ("tcp", 1), ("background", 0)]
+
+
+def test_round_trip_times_have_quantiles_on_both_sides_of_the_median() -> None:
+    given = {"name": "pings", "duration": "20 s", "bottleneck": {"rate": "10 Mbit/s", "queue": "droptail"}}
+    ping = {"name": "ping", "rtt": "20 ms", "traffic": "ping"}
+
+    def quantiles(*others: Mapping[str, Any]) -> list[float]:
+        (record,) = sojourn.scenario({**given, "group": [ping, *others]}).run(runs=1).runs
+        times = record.groups.ping.rtt_ms
+        return [times.p10, times.p25, times.p50, times.p75, times.p90]
+
+    alone, beside = quantiles(), quantiles({"name": "tcp", "control": "cubic", "rtt": "20 ms"})
+    assert alone == pytest.approx([alone[0]] * 5, rel=2e-3)
+    assert beside == sorted(beside)
+    assert alone[0] < beside[0] < 0.9 * beside[-1]
 
 
 def test_progress_grows_to_the_end(small_file: Path) -> None:

@@ -53,7 +53,7 @@ def test_both_worlds_run_the_same_cases() -> None:
 
 def test_the_largest_transfer_makes_the_load() -> None:
     # One a second of half of what 2.4 Mbit/s carry.
-    most = CODE.largest(2.4 * 1448 / 1500 * 0.34)
+    most = CODE.flows.largest(2.4 * 1448 / 1500 * 0.34)
     numbers = range(1, most + 1)
     mean = sum(k**-0.7 for k in numbers) / sum(k**-1.7 for k in numbers)
     assert mean * 1500 * 8 == pytest.approx(0.17 * 2.4e6, rel=1e-4)
@@ -81,7 +81,7 @@ def test_response_times_are_those_of_their_case_and_size() -> None:
 
     found = {
         (at["size"], metric): number
-        for at, _, metric, number in CODE.responses(plan, Kept())
+        for at, _, metric, number in CODE.measured.responses(plan, Kept())
         if (at["padding"], at["up"]) == ("no UDP", "Vegas")
     }
     assert found["1 to 9 packets", "response_ms"].mean == (150.0 + 3200.0) / 2
