@@ -1,5 +1,6 @@
 """The machinery of `sojourn paper`, with few seeds and short runs; the study itself is run by hand."""
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -124,9 +125,12 @@ def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
 
 def test_of_an_item_are_written_the_files_that_are_asked_for(tmp_path: Path) -> None:
     study, findings = small_study(small_findings())
-    write_item(tmp_path, study, study.items[0], findings["one"], [".png"])
-    written = {path.name for path in (tmp_path / "one").iterdir()}
-    assert written == {"bars.png", "bars.svg", "bars-narrow.svg", "data.csv", "found.json"}
+    for place, stands in (("few", False), ("one picture", True)):
+        chosen = dataclasses.replace(study, pictures=study.pictures if stands else ())
+        write_item(tmp_path / place, chosen, study.items[0], findings["one"], page_only=True)
+        written = {path.name for path in (tmp_path / place / "one").iterdir()}
+        assert written - {"bars.png"} == {"bars.svg", "bars-narrow.svg", "data.csv", "found.json"}
+        assert ("bars.png" in written) is stands
 
 
 def test_data_of_two_items_stand_in_the_page_once(tmp_path: Path) -> None:

@@ -50,7 +50,11 @@ _HELP_OUT = "Folder for figures, data and the page."
 @click.argument("name", required=False, metavar="[NAME|PATH|all]")
 @_ITEMS
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
-@click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run. PDFs: name items.")
+@click.option(
+    "--kept",
+    is_flag=True,
+    help="Run nothing: take the means that come with the study. Items that are named have PNG and PDF.",
+)
 @click.option("--queue", metavar="NAME", help="Of rfc7928: only this queue discipline, beside droptail and fq_codel.")
 @_SET
 @_YES

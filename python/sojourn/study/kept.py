@@ -4,7 +4,7 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,15 @@ from sojourn.study.model import Check, Findings, Item, Study, Table
 FOUND = "found.json"
 
 
-def write_item(
-    folder: Path, study: Study, item: Item, found: Findings, printed: Sequence[str] = pictures.PRINTED
-) -> None:
-    """Write an item's figures (SVG, and those in `printed`), tables (CSV) and what it found (JSON) into its folder."""
+def write_item(folder: Path, study: Study, item: Item, found: Findings, *, page_only: bool = False) -> None:
+    """Write an item's figures (PNG, PDF, SVG), tables (CSV) and what it found (JSON) into its folder.
+
+    For the page only, figures are SVG, and PNG those that stand for the study.
+    """
     place = folder_inside(folder / item.name)
     for name, figure in found.figures.items():
-        pictures.save(figure, place, name, printed)
+        stands = (".png",) if (item.name, name) in study.pictures else ()
+        pictures.save(figure, place, name, stands if page_only else pictures.PRINTED)
     for table in found.tables:
         with whole_file(place / f"{table.name}.csv") as path:
             path.write_text(csv_text(table), encoding="utf-8")

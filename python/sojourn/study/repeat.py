@@ -8,7 +8,6 @@ from pathlib import Path
 
 from sojourn import children
 from sojourn.look import Look, asked, looking
-from sojourn.pages.pictures import PRINTED
 from sojourn.reading import unknown_name
 from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
@@ -88,32 +87,31 @@ def repeat(
 def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int) -> Path:
     """Write figures, tables and page of a study from the means that it keeps, and return the page; nothing is run.
 
-    Figures of different items are drawn at once by up to `jobs` processes, which read the study's folder again. PDFs,
-    which no page shows and which take a quarter of the time, are those of items that are named. Raises InputError where
-    the folder keeps none, or has no item of a name.
+    Figures of different items are drawn at once by up to `jobs` processes, which read the study's folder again. PNG and
+    PDF, which no page shows and which take two fifths of the time, are those of items that are named. Raises InputError
+    where the folder keeps none, or has no item of a name.
     """
     check_writable(folder.parent if not folder.exists() else folder, str(folder))
     made = study.study()
     chosen = [item.name for item in chosen_items(made, names or [item.name for item in made.items])]
-    printed = PRINTED if names else (".png",)
     workers = min(jobs, len(chosen), _MAX_WORKERS)
     if workers > 1:
         with children.pool(workers) as pool:
-            given = (repeated(one) for one in (study.folder, folder, printed, asked()))
+            given = (repeated(one) for one in (study.folder, folder, not names, asked()))
             list(pool.map(_draw_kept, study.longest_first(chosen), *given))
     else:
         means = study.replayed()
         for name in chosen:
-            _write_kept(study, made, means, name, folder, printed)
+            _write_kept(study, made, means, name, folder, page_only=not names)
     everything = read_items(folder, made)
     write_short(folder, made, everything)
     return write_page(folder, made, everything)
 
 
-def _draw_kept(name: str, study: Path, folder: Path, printed: Sequence[str], look: Look) -> None:
+def _draw_kept(name: str, study: Path, folder: Path, page_only: bool, look: Look) -> None:
     """Write an item in a process of its own."""
     with looking(look):
-        _write_kept(*_replayed(study), name, folder, printed)
+        _write_kept(*_replayed(study), name, folder, page_only=page_only)
 
 
 @functools.cache
@@ -122,6 +120,6 @@ def _replayed(folder: Path) -> tuple[StudyFolder, Study, Means]:
     return study, study.study(), study.replayed()
 
 
-def _write_kept(study: StudyFolder, made: Study, means: Means, name: str, folder: Path, printed: Sequence[str]) -> None:
+def _write_kept(study: StudyFolder, made: Study, means: Means, name: str, folder: Path, *, page_only: bool) -> None:
     (item,) = chosen_items(made, [name])
-    write_item(folder, made, item, study.found_in_kept(study.item(name), means), printed)
+    write_item(folder, made, item, study.found_in_kept(study.item(name), means), page_only=page_only)

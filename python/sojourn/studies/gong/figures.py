@@ -189,3 +189,33 @@ def controls_and_disciplines(means: Means) -> "Figure":
             axes.plot([], [], "soDv^P"[position], color=family(position), markersize=3.5, label=name)
         legends.below(drawing, *axes.get_legend_handles_labels())
     return drawing
+
+
+# When each was published, by the paper's list of references; LEDBAT is BitTorrent's BEP 29 and RFC 6817.
+_PUBLISHED = (
+    ("queue management", {"SFQ": 1990, "RED": 1993, "DRR": 1996, "CHOKe": 2000, "CoDel": 2012}),
+    ("low-priority congestion control", {"NICE": 2002, "TCP-LP": 2003, "BEP 29": 2009, "LEDBAT": 2012}),
+)
+
+
+@figure(
+    "fig1",
+    "fig1",
+    "Most queue disciplines are of the 1990s, low-priority controls of the 2000s: the two were seldom seen together. "
+    "Years of publication",
+)
+def timeline(_means: Means) -> "Figure":
+    """Draw when disciplines and controls were published."""
+    from sojourn.figures.style import INK, PAGE_WIDTH_IN, drawn, family
+
+    with drawn(1.7, PAGE_WIDTH_IN) as drawing:
+        axes = drawing.subplots()
+        for row, (_, years) in enumerate(_PUBLISHED):
+            axes.plot(list(years.values()), [-row] * len(years), "-o", color=family(row), markersize=4)
+            for index, (name, year) in enumerate(years.items()):
+                beside = (0, -12 if index % 2 else 6)
+                axes.annotate(name, (year, -row), beside, textcoords="offset points", ha="center", color=INK)
+        axes.set_yticks([0, -1], [kind.replace(" congestion", "\ncongestion") for kind, _ in _PUBLISHED])
+        axes.set_ylim(-1.4, 0.6)
+        axes.set_xlim(1988, 2014)
+    return drawing
