@@ -132,20 +132,24 @@ def _transfers(flows: Mapping[str, Any]) -> dict[str, float]:
 def _decisions(stack: str, control: str, own: str, link: Mapping[str, Any], *, ecn: bool) -> dict[str, Any]:
     """Compare what a lone sender of each makes of each loss or mark."""
     transport = {"preset": "linux", "ecn": ecn}
-    logs = []
-    for sender in ({"control": own, "transport": transport}, {"stack": stack, "control": control}):
-        group = {"name": "a", "rtt": f"{RTT_MS} ms", **sender}
-        path = {"duration": f"{DURATION_S} s", "bottleneck": link, "group": [group]}
-        with tempfile.TemporaryDirectory() as folder:
-            run = sojourn.scenario(path).run(runs=1, series=False, decisions=True)
-            run.write_qlogs(f"{folder}/logs")
-            logs.append(qlog.read(f"{folder}/logs/a-0-{run.runs[0].seed}.sqlog"))
-    compared = qlog.compare(logs[0], logs[1], [qlog.REDUCTION])
-    return {
-        "reductions": [len(log.of([qlog.REDUCTION])) for log in logs],
-        "alike": compared.alike,
-        "why": None if compared.difference is None else compared.difference.why,
+    senders: dict[str, dict[str, Any]] = {
+        _OWN: {"control": own, "transport": transport},
+        stack: {"stack": stack, "control": control},
     }
+    with tempfile.TemporaryDirectory() as folder:
+        logs = []
+        for name, sender in senders.items():
+            group = {"name": "a", "rtt": f"{RTT_MS} ms", **sender}
+            path = {"duration": f"{DURATION_S} s", "bottleneck": link, "group": [group]}
+            run = sojourn.scenario(path).run(runs=1, series=False, decisions=True)
+            run.write_qlogs(f"{folder}/{name}")
+            logs.append(qlog.read(f"{folder}/{name}/a-0-{run.runs[0].seed}.sqlog"))
+        compared = qlog.compare(logs[0], logs[1], [qlog.REDUCTION])
+        return {
+            "reductions": [len(list(log.of([qlog.REDUCTION]))) for log in logs],
+            "alike": compared.alike,
+            "why": None if compared.difference is None else compared.difference.why,
+        }
 
 
 def _version(stack: str) -> str:

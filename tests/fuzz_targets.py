@@ -287,8 +287,9 @@ def log(data: bytes) -> None:
 
     def use() -> None:
         found = qlog.read(file)
-        assert found.decisions
-        assert all(one.kind in qlog.KINDS for one in found.decisions)
+        decisions = list(found.of())
+        assert decisions
+        assert all(one.kind in qlog.KINDS for one in decisions)
         qlog.compare(found, found, qlog.KINDS).document()
 
     _tried(use, InputError)

@@ -1,6 +1,7 @@
 """Logs of senders: what `--qlog` writes, and where two logs differ first."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ def texts(file: Path) -> list[dict[str, object]]:
 @pytest.mark.parametrize(("control", "left"), [("newreno", 0.5), ("cubic", 0.7)])
 def test_a_loss_leaves_of_the_window_what_the_control_says(control: str, left: float, tmp_path: Path) -> None:
     # RFC 5681 section 3.1; RFC 9438 section 4.6.
-    found = logs(tmp_path / "logs", control, duration="60 s").of([qlog.REDUCTION])
+    found = list(logs(tmp_path / "logs", control, duration="60 s").of([qlog.REDUCTION]))
     # One in 8 s at least: path and buffer hold 53 packets, which the window regains in 27 round trips or 3.5 s.
     assert len(found) > 7
     # Windows are whole segments, and these have 38 and more.
@@ -53,7 +54,7 @@ def test_the_first_decision_that_differs_is_named(tmp_path: Path) -> None:
     one, other = logs(tmp_path / "one", "newreno"), logs(tmp_path / "other", "newreno")
     alike = qlog.compare(one, other)
     assert alike.difference is None
-    assert alike.alike == len(one.of(qlog.EXACT)) > 1000
+    assert alike.alike == len(list(one.of(qlog.EXACT))) > 1000
     halved = qlog.compare(one, logs(tmp_path / "cubic", "cubic"), [qlog.REDUCTION])
     assert halved.difference is not None
     assert halved.difference.number == 1
@@ -85,6 +86,20 @@ def test_nothing_is_overwritten_and_other_worlds_have_no_senders(
     fluid = command("run", small_file, "--world", "fluid", "--qlog", tmp_path / "fluid")
     assert fluid.code == 2
     assert "keeps no decisions" in fluid.err
+
+
+def test_logs_are_read_side_by_side_and_none_is_held_in_memory(tmp_path: Path) -> None:
+    one = logs(tmp_path / "one", "newreno").path
+    head, *events = one.read_text(encoding="utf-8").split("\x1e")[1:]
+    long = tmp_path / "long.sqlog"
+    long.write_text("".join(f"\x1e{text}" for text in (head, *events, *events)), encoding="utf-8")
+    tracemalloc.start()
+    found = qlog.compare(qlog.read(long), qlog.read(long))
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.difference is None
+    # 64 kB of each are read at once.
+    assert peak_bytes < 2 << 20 < long.stat().st_size
 
 
 def test_what_is_no_log_of_one_connection_is_refused(tmp_path: Path) -> None:

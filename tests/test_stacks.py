@@ -351,7 +351,7 @@ def test_a_scenario_runs_with_the_stack_that_it_names(path, command, tmp_path):
     # The toy writes no log; the simulation's own sender has one.
     assert command("run", path, "--qlog", tmp_path / "logs").code == 0
     assert [file.name for file in (tmp_path / "logs").iterdir()] == ["tcp-0-1.sqlog"]
-    assert qlog.read(tmp_path / "logs" / "tcp-0-1.sqlog").decisions
+    assert list(qlog.read(tmp_path / "logs" / "tcp-0-1.sqlog").of())
     compared = command("compare", path, "--queue", "droptail,codel", "--runs", "1", "--json")
     assert compared.code == 0, compared.err
     swept = sojourn.sweep(path, axes={"bottleneck.rate": ["4 Mbit/s", "8 Mbit/s"]}, seeds=1, jobs=1)

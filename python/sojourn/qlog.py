@@ -8,11 +8,12 @@ others.
 import json
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from sojourn.reading import input_error, shown
 
@@ -26,7 +27,10 @@ WITHIN_MS = 1e-3
 TOLERANCE, OF_REDUCTION = 0.01, 0.05
 """By what part values may differ. A window is whole segments in one implementation and bytes in another, and what it
 grew by with the acknowledgement that shows a loss is in one log before that and in another never."""
-MOST_BYTES = 1 << 30
+SHOWN = 3
+"""Decisions before the first that differs which are shown."""
+PART_CHARACTERS, MOST_CHARACTERS = 1 << 16, 1 << 30
+"""What is read at once, and what a text may have: a contained log is one, a sequence has one for each event."""
 _SEPARATOR = "\x1e"
 _MS_IN = {"ms": 1.0, "us": 1e-3}
 _LEAST_REDUCTION = 0.98
@@ -61,14 +65,21 @@ class Decision:
 
 @dataclass(frozen=True)
 class Log:
-    """The decisions of one connection."""
+    """A log of one connection, which is read anew for each use."""
 
-    name: str
-    decisions: tuple[Decision, ...]
+    path: Path
 
-    def of(self, kinds: Sequence[str]) -> list[Decision]:
-        """Return the decisions of some kinds."""
-        return [one for one in self.decisions if one.kind in kinds]
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return self.path.name
+
+    def of(self, kinds: Sequence[str] = KINDS) -> Iterator[Decision]:
+        """Return the decisions of some kinds, one after the other: a log may be larger than memory.
+
+        Raises InputError where the file is no qlog of one connection from there on.
+        """
+        return (one for one in _read(self.path) if one.kind in kinds)
 
 
 @dataclass(frozen=True)
@@ -125,21 +136,12 @@ class Compared:
 def read(path: str | os.PathLike[str]) -> Log:
     """Read the decisions of a log.
 
-    Raises InputError where the file is no qlog of one connection.
+    Raises InputError where the file is no qlog of one connection, as far as its first decision.
     """
-    place = Path(path)
-    try:
-        if place.stat().st_size > MOST_BYTES:
-            raise input_error(f"is larger than {MOST_BYTES:,} bytes", file=str(path))
-        text = place.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8"
-        raise input_error(f"cannot be read as qlog: {reason}", file=str(path)) from None
-    head, events = _parts(text, str(path))
-    decisions = tuple(_decisions(events, _unit_ms(head), str(path)))
-    if not decisions:
+    log = Log(Path(path))
+    if next(log.of(), None) is None:
         raise input_error(f"holds no decision of a sender; allowed: events of {', '.join(_READERS)}", file=str(path))
-    return Log(place.name, decisions)
+    return log
 
 
 def compare(
@@ -163,14 +165,16 @@ def compare(
     across = REDUCTION in kinds
     bound_ms = (math.inf if across else WITHIN_MS) if within_ms is None else within_ms
     part = (OF_REDUCTION if across else TOLERANCE) if tolerance is None else tolerance
-    alike: list[tuple[Decision, Decision]] = []
+    alike = 0
+    last: deque[tuple[Decision, Decision]] = deque(maxlen=SHOWN)
     for one, other in zip_longest(ours.of(kinds), theirs.of(kinds)):
         why = _why(one, other, bound_ms, part)
         if why is not None:
-            found = Difference(len(alike) + 1, one, other, tuple(alike[-3:]), why)
-            return Compared((ours.name, theirs.name), tuple(kinds), len(alike), found)
-        alike.append((one, other))
-    return Compared((ours.name, theirs.name), tuple(kinds), len(alike), None)
+            found = Difference(alike + 1, one, other, tuple(last), why)
+            return Compared((ours.name, theirs.name), tuple(kinds), alike, found)
+        alike += 1
+        last.append((one, other))
+    return Compared((ours.name, theirs.name), tuple(kinds), alike, None)
 
 
 def _why(one: Decision | None, other: Decision | None, within_ms: float, tolerance: float) -> str | None:
@@ -191,18 +195,41 @@ def _why(one: Decision | None, other: Decision | None, within_ms: float, toleran
     return None
 
 
-def _parts(text: str, file: str) -> tuple[dict[str, Any], Iterator[Any]]:
+def _read(path: Path) -> Iterator[Decision]:
+    """Return the decisions in a file."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            head, events = _parts(file, str(path))
+            yield from _decisions(events, _unit_ms(head), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "is not UTF-8"
+        raise input_error(f"cannot be read as qlog: {reason}", file=str(path)) from None
+
+
+def _parts(file: TextIO, name: str) -> tuple[dict[str, Any], Iterator[Any]]:
     """Return what a log says of itself, and its events."""
-    if text.startswith(_SEPARATOR):
-        texts = (one for one in text.split(_SEPARATOR) if one.strip())
-        head = _json(next(texts, ""), file)
-        return _trace(head.get("trace") or {}), (_json(one, file) for one in texts)
-    log = _json(text, file)
+    texts = _texts(file)
+    first = next(texts, "")
+    if not first:
+        head = _json(next(texts, ""), name)
+        return _trace(head.get("trace") or {}), (_json(one, name) for one in texts if one.strip())
+    log = _json(first, name)
     traces = log.get("traces")
     if not isinstance(traces, list) or len(traces) != 1 or not isinstance(traces[0], dict):
         found = f"{len(traces)} traces" if isinstance(traces, list) else "no traces"
-        raise input_error(f"found {found}; allowed: a qlog of one connection", file=file, found=found)
+        raise input_error(f"found {found}; allowed: a qlog of one connection", file=name, found=found)
     return _trace(traces[0]), iter(traces[0].get("events") or [])
+
+
+def _texts(file: TextIO) -> Iterator[str]:
+    """Return what is before the first separator, and what is between any two."""
+    rest = ""
+    while part := file.read(PART_CHARACTERS):
+        *whole, rest = (rest + part).split(_SEPARATOR)
+        yield from whole
+        if len(rest) > MOST_CHARACTERS:
+            raise input_error(f"has a text of more than {MOST_CHARACTERS:,} characters", file=file.name)
+    yield rest
 
 
 def _trace(trace: Any) -> dict[str, Any]:
