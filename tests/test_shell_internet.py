@@ -59,8 +59,28 @@ def test_a_server_at_the_other_end_keeps_its_ports() -> None:
     said = internet.rules("sojourn1", ("10.77.0.1", "fd77::1"), {("ip", "tcp"): 1001, ("ip6", "udp"): 1002})
     lines = said.splitlines()
     kept = lines.index("ip daddr 10.77.0.1 tcp dport != 53 accept")
-    assert kept < lines.index("meta l4proto tcp tproxy ip to :1001 accept")
-    assert "meta l4proto udp tproxy ip6 to :1002 accept" in lines
+    assert kept < lines.index("meta l4proto tcp tproxy ip to :1001 meta mark set 77 accept")
+    assert "meta l4proto udp tproxy ip6 to :1002 meta mark set 77 accept" in lines
+
+
+@pytest.mark.parametrize(("source", "to"), [("10.77.0.2", host.IPV4), ("fd77::2", host.IPV6)])
+def test_who_asks_for_a_connection_is_refused_as_a_kernel_refuses(source: str, to: str) -> None:
+    """RST, ACK of the number after the SYN's (RFC 9293 section 3.10.7.1), from who was asked; all sums are right."""
+    refusal = internet.Syn(b"", (source, 40_000), (to, 81), 2**32 - 1).refusal()
+    six = ":" in to
+    at = 40 if six else 20
+    addresses = refusal[8:40] if six else refusal[12:20]
+    family = socket.AF_INET6 if six else socket.AF_INET
+    assert addresses == socket.inet_pton(family, to) + socket.inet_pton(family, source)
+    assert struct.unpack_from("!HHIIBB", refusal, at) == (81, 40_000, 0, 0, 5 << 4, 4 | 16)
+    assert internet._checksum(addresses + struct.pack("!HH", 6, 20) + refusal[at:]) == 0
+    assert six or internet._checksum(refusal[:20]) == 0
+    assert internet.Syn.read(refusal) is None, "it asks for nothing"
+    asks = refusal[: at + 13] + b"\2" + refusal[at + 14 :]
+    assert internet.Syn.read(asks) == internet.Syn(asks, (to, 81), (source, 40_000), 0)
+    for count in range(len(asks)):
+        assert internet.Syn.read(asks[:count]) is None
+    assert internet.Syn.read(bytes(60)) is None
 
 
 def test_the_door_gives_sockets_for_connections_and_datagrams_and_no_others() -> None:
@@ -218,7 +238,7 @@ def test_marks_and_code_points_of_datagrams_go_there_and_back(path: str, address
 
 @pytest.mark.testbed
 @pytest.mark.real_time
-def test_who_is_not_there_resets_and_loopback_and_pings_are_not_passed_on(path: str) -> None:
+def test_who_is_not_there_refuses_and_loopback_and_pings_are_not_passed_on(path: str) -> None:
     attempt = (
         "import socket, subprocess\n"
         "def ask(to):\n"
@@ -227,11 +247,12 @@ def test_who_is_not_there_resets_and_loopback_and_pings_are_not_passed_on(path: 
         "            s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')\n"
         "            return 'answered' if s.recv(10) else 'ended'\n"
         "    except OSError as error:\n        return type(error).__name__\n"
-        f"print(ask(('{host.IPV4}', 81)), ask(('10.77.0.1', {host.LOCAL})), ask(('127.0.0.1', {host.LOCAL})))\n"
+        f"print(ask(('{host.IPV4}', 81)), ask(('{host.IPV6}', 81)), end=' ')\n"
+        f"print(ask(('10.77.0.1', {host.LOCAL})), ask(('127.0.0.1', {host.LOCAL})))\n"
         f"for to in ('{host.IPV4}', '{host.IPV6}', '10.77.0.1', 'fd77::1'):\n"
         "    print(subprocess.run(['ping', '-c', '1', '-W', '1', to], capture_output=True).returncode)\n"
     )
-    expected = ["ConnectionResetError ConnectionRefusedError ConnectionRefusedError", "1", "1", "0", "0"]
+    expected = [" ".join(4 * ["ConnectionRefusedError"]), "1", "1", "0", "0"]
     assert said(path, attempt).splitlines() == expected
 
 

@@ -1,38 +1,30 @@
 //! The bytes of the packets that are under way.
 
-/// Most bytes of an IP packet.
-const MOST_BYTES: usize = 65_535;
+use crate::bundle::{Bundle, PREFIX_BYTES};
 
-/// Packets under way by their tokens, and room for the next. Buffers are used again, so that nothing is allocated for a packet
+/// Most bytes that one read gives: an IP packet and what stands before it.
+pub const MOST_BYTES: usize = PREFIX_BYTES + 65_535;
+
+/// Packets under way by their tokens. Buffers are used again, so that nothing is allocated for a packet
 /// once there are as many as are under way at most.
 #[derive(Default, Debug)]
 pub struct Buffers {
     packets: Vec<Vec<u8>>,
     free: Vec<u32>,
-    /// Where the next packet is read to.
-    incoming: Vec<u8>,
 }
 
 impl Buffers {
-    /// Room for the next packet.
-    pub fn incoming(&mut self) -> &mut [u8] {
-        self.incoming.resize(MOST_BYTES, 0);
-        &mut self.incoming
-    }
-
-    /// Keeps the first `bytes` of what came in; its token.
-    pub fn keep(&mut self, bytes: usize) -> u32 {
+    /// Keeps packet `index` of what came in; its token.
+    pub fn keep(&mut self, bundle: &Bundle<'_>, index: usize) -> u32 {
         let token = self.free.pop().unwrap_or_else(|| {
             self.packets.push(Vec::new());
             self.packets.len() as u32 - 1
         });
-        let packet = &mut self.packets[token as usize];
-        packet.clear();
-        packet.extend_from_slice(&self.incoming[..bytes]);
+        bundle.write(index, &mut self.packets[token as usize]);
         token
     }
 
-    /// A packet that is under way.
+    /// A packet that is under way, behind its prefix.
     pub fn packet(&mut self, token: u32) -> &mut [u8] {
         &mut self.packets[token as usize]
     }

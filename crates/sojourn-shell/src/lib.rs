@@ -6,7 +6,9 @@
 #![cfg(target_os = "linux")]
 
 mod buffers;
+mod bundle;
 mod end;
+mod forwarding;
 mod headers;
 mod road;
 mod timing;

@@ -37,7 +37,9 @@ _LOOK_S = 0.02
 _ENDS_S = 2.0
 
 # include/uapi/linux/if_tun.h, include/uapi/linux/sched.h
-_TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+_TUNSETIFF, _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x400454CA, 0x0001, 0x1000, 0x4000
+# Sums and segments of TCP are left to whoever reads: TUN_F_CSUM, TUN_F_TSO4, TUN_F_TSO6 and TUN_F_TSO_ECN.
+_TUNSETOFFLOAD, _OFFLOADS = 0x400454D0, 0x01 | 0x02 | 0x04 | 0x08
 _CLONE_NEWNET = 0x40000000
 # Of the thread, as a namespace is: this process has one.
 _NETWORK = "/proc/thread-self/ns/net"
@@ -143,7 +145,8 @@ def device(name: str, level: int) -> int:
     """Make the device of one end in the present network; its file. What the network does not know goes there."""
     own, other = (addresses(one, level) for one in (name, OTHERS if name == PROGRAM else PROGRAM))
     file = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
-    fcntl.ioctl(file, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI))
+    fcntl.ioctl(file, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR))
+    fcntl.ioctl(file, _TUNSETOFFLOAD, _OFFLOADS)
     lines = [
         "link set lo up",
         f"address add {own[0]} peer {other[0]} dev {name}",

@@ -8,7 +8,10 @@ The kernel hands over connections and datagrams to any address by TPROXY (Docume
 """
 
 import asyncio
+import errno
+import fcntl
 import ipaddress
+import itertools
 import json
 import os
 import resource
@@ -19,6 +22,11 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
 
 # include/uapi/linux/in.h, include/uapi/linux/in6.h
 _IP_TRANSPARENT, _IP_ORIGINAL = 19, 20
@@ -34,8 +42,16 @@ _MARKS = {
 """How a socket is asked to say the ECN field and the code point of a datagram, and how it says and takes them."""
 _SAID = {(level, kind) for level, _, kind in _MARKS.values()}
 _KINDS = {socket.SOCK_STREAM: "tcp", socket.SOCK_DGRAM: "udp"}
-_TABLE = 77
-"""The routing table in which every address is this network's own."""
+_TABLE, _ASIDE = 77, 78
+"""Routing tables: in one every address is this network's own, in the other all goes to the waiting room."""
+_WAITING = "sojourn2"
+"""The device of the waiting room."""
+_ASIDE_MARK, _HERE_MARK = _ASIDE, _TABLE
+"""What nft writes on packets that go to the waiting room, and on those that are for this network."""
+# include/uapi/linux/if_tun.h
+_TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+_TCP, _TCP_BYTES, _SYN, _RST, _ACK = 6, 20, 2, 4, 16
+_TTL = 64
 _DNS_PORT = 53
 # RFC 3849: of no host, so that asking for a way there asks for any.
 _NO_HOST = ("2001:db8::1", _DNS_PORT)
@@ -48,6 +64,8 @@ _IDLE_S = 120.0
 """After so long without a datagram a flow is forgotten (RFC 4787, REQ-5: at least two minutes)."""
 _SWEEP_S = 10.0
 _CROWDED_S = 0.1
+_TAKEN_S = 10.0
+"""After so long a connection outside is closed that the program did not complete its own for."""
 
 Address = tuple[str, int]
 
@@ -97,8 +115,10 @@ def main() -> None:
     asker = int(sys.argv[2])
     device, own, resolver = json.loads(sys.argv[3])
     listeners: list[socket.socket] = []
+    room = -1
     said: dict[str, bool | str] = {}
     try:
+        room = _waiting_room(device)
         listeners, said = _listeners(device, own), {"ipv6": _leads_to(door, _NO_HOST)}
     except subprocess.CalledProcessError as error:
         said["error"] = f"{error.cmd[0]}: {_first_line(error.stderr)}"
@@ -109,7 +129,8 @@ def main() -> None:
     if listeners:
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        asyncio.run(_serve(listeners, door, Place(device, tuple(own), resolver)))
+        place = Place(device, tuple(own), resolver)
+        asyncio.run(_serve(listeners, Datagrams(door, place), Connections(door, place, room)))
 
 
 def _first_line(text: str) -> str:
@@ -129,11 +150,19 @@ def _leads_to(door: Door, to: Address) -> bool:
 def rules(device: str, own: tuple[str, str], ports: dict[tuple[str, str], int]) -> str:
     """Return what nft is to do: hand over what comes over the path, but what is for a server at this end.
 
-    `ports` are those of the listeners, by "ip" or "ip6" and "tcp" or "udp".
+    What asks for a connection goes to the waiting room first. `ports` are those of the listeners, by "ip" or "ip6" and
+    "tcp" or "udp".
     """
     ours = [f"{ip} daddr {address} {l4} dport != {_DNS_PORT} accept" for ip, address, l4 in _each(own)]
-    handed = [f"meta l4proto {l4} tproxy {ip} to :{port} accept" for (ip, l4), port in ports.items()]
-    lines = "\n".join([f'iifname != "{device}" accept', *ours, *handed])
+    aside = [
+        f'iifname "{device}" tcp flags & (syn | ack) == syn meta mark set {_ASIDE_MARK} accept',
+        f'iifname "{_WAITING}" tcp flags & (syn | ack) != syn accept',
+    ]
+    handed = [
+        f"meta l4proto {l4} tproxy {ip} to :{port} meta mark set {_HERE_MARK} accept"
+        for (ip, l4), port in ports.items()
+    ]
+    lines = "\n".join([f'iifname != {{ "{device}", "{_WAITING}" }} accept', *ours, *aside, *handed])
     return (
         "table inet sojourn {\nchain arriving {\ntype filter hook prerouting priority mangle; policy accept;\n"
         f"{lines}\n}}\n}}\n"
@@ -156,11 +185,25 @@ def _listeners(device: str, own: tuple[str, str]) -> list[socket.socket]:
             if kind == socket.SOCK_STREAM:
                 one.listen(socket.SOMAXCONN)
             made.append(one)
-            # What else there is, such as a ping, finds nobody but this end.
-            _run("ip", version, "rule", "add", "iif", device, "ipproto", l4, "lookup", str(_TABLE))
+        # What else there is, such as a ping, finds nobody but this end.
         _run("ip", version, "route", "add", "local", "default", "dev", "lo", "table", str(_TABLE))
+        for mark, table in ((_ASIDE_MARK, _ASIDE), (_HERE_MARK, _TABLE)):
+            _run("ip", version, "rule", "add", "fwmark", str(mark), "lookup", str(table))
+        _run("ip", version, "route", "add", "default", "dev", _WAITING, "table", str(_ASIDE))
     _run("nft", "-f", "-", said=rules(device, own, ports))
     return made
+
+
+def _waiting_room(device: str) -> int:
+    """Make a device that what asks for a connection is read from, and written to again; its file."""
+    file = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    fcntl.ioctl(file, _TUNSETIFF, struct.pack("16sH22x", _WAITING.encode(), _IFF_TUN | _IFF_NO_PI))
+    _run("ip", "link", "set", _WAITING, "up")
+    # What is written there has any source, and goes on to the program.
+    off = [f"ipv4/conf/{name}/rp_filter" for name in ("all", device, _WAITING)]
+    for switch in (*off, "ipv4/ip_forward", "ipv6/conf/all/forwarding"):
+        Path("/proc/sys/net", switch).write_text("0" if switch in off else "1", encoding="ascii")
+    return file
 
 
 def _run(*words: str, said: str | None = None) -> None:
@@ -194,55 +237,150 @@ def _send(one: socket.socket, data: bytes, said: list[tuple[int, int, bytes]]) -
     one.sendmsg([data], [(level, takes, struct.pack("i", next(marks, 0)))])
 
 
-async def _serve(listeners: list[socket.socket], door: Door, place: Place) -> None:
-    datagrams = Datagrams(door, place)
+async def _serve(listeners: list[socket.socket], datagrams: "Datagrams", connections: "Connections") -> None:
+    loop = asyncio.get_running_loop()
     for one in listeners:
         if one.type == socket.SOCK_DGRAM:
-            asyncio.get_running_loop().add_reader(one, datagrams.begin, one)
+            loop.add_reader(one, datagrams.begin, one)
+    loop.add_reader(connections.room, connections.ask)
     streams = [one for one in listeners if one.type == socket.SOCK_STREAM]
-    await asyncio.gather(datagrams.sweep(), *(_accept(one, door, place) for one in streams))
+    await asyncio.gather(datagrams.sweep(), *(connections.accept(one) for one in streams))
 
 
-async def _accept(listener: socket.socket, door: Door, place: Place) -> None:
-    loop, carried = asyncio.get_running_loop(), set()
-    while True:
+@dataclass(frozen=True)
+class Syn:
+    """A packet that asks for a connection (RFC 9293 section 3.5)."""
+
+    packet: bytes
+    source: Address
+    to: Address
+    sequence: int
+
+    @classmethod
+    def read(cls, packet: bytes) -> "Syn | None":
+        """Return what a packet of IP asks for; None where it does not."""
+        six = packet[:1] >= b"\x60"
+        at = 40 if six else 4 * (packet[0] & 15) if packet else 0
+        if len(packet) < at + _TCP_BYTES or packet[6 if six else 9] != _TCP or not packet[at + 13] & _SYN:
+            return None
+        family, places = (socket.AF_INET6, (8, 24, 40)) if six else (socket.AF_INET, (12, 16, 20))
+        source, to = (socket.inet_ntop(family, packet[a:b]) for a, b in itertools.pairwise(places))
+        ports = struct.unpack_from("!HHI", packet, at)
+        return cls(packet, (source, ports[0]), (to, ports[1]), ports[2])
+
+    def refusal(self) -> bytes:
+        """Return the packet that refuses it: RST, with the acknowledgement of the SYN (RFC 9293 section 3.10.7.1)."""
+        six = ":" in self.to[0]
+        family = socket.AF_INET6 if six else socket.AF_INET
+        ends = b"".join(socket.inet_pton(family, one) for one in (self.to[0], self.source[0]))
+        said = (self.to[1], self.source[1], 0, (self.sequence + 1) % 2**32, _TCP_BYTES // 4 << 4, _RST | _ACK, 0)
+
+        def segment(checksum: int) -> bytes:
+            return struct.pack("!HHIIBBHHH", *said, checksum, 0)
+
+        tcp = segment(_checksum(ends + struct.pack("!HH", _TCP, _TCP_BYTES) + segment(0)))
+        if six:
+            return struct.pack("!IHBB", 6 << 28, _TCP_BYTES, _TCP, _TTL) + ends + tcp
+        words = (0x45, 0, 20 + _TCP_BYTES, 0, 0, _TTL, _TCP)
+        head = struct.pack("!BBHHHBBH", *words, _checksum(struct.pack("!BBHHHBBH", *words, 0) + ends))
+        return head + ends + tcp
+
+
+def _checksum(data: bytes) -> int:
+    """Return the checksum of the Internet (RFC 1071)."""
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+@dataclass
+class Connections:
+    """All connections: each is made outside before the program's own one is taken, and refused where that is."""
+
+    door: Door
+    place: Place
+    room: int
+    """The waiting room."""
+    far: dict[tuple[Address, Address], socket.socket | None] = field(default_factory=dict)
+    """Sockets outside by where the program asks from and for whom; None until the other side has said something."""
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def ask(self) -> None:
+        """Take what asks for a connection."""
+        with suppress(OSError):
+            while packet := os.read(self.room, _MOST_BYTES):
+                if (syn := Syn.read(packet)) and (syn.source, syn.to) not in self.far:
+                    self.far[syn.source, syn.to] = None
+                    self._begin(self._connect(syn))
+
+    def _begin(self, what: "Coroutine[Any, Any, None]") -> None:
+        task = asyncio.get_running_loop().create_task(what)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def _connect(self, syn: Syn) -> None:
+        """Connect outside, and let the program's packet go on; where that fails answer as the other side did."""
+        loop, key = asyncio.get_running_loop(), (syn.source, syn.to)
         try:
-            one, _ = await loop.sock_accept(listener)
-        except OSError:
-            # No file is free: it waits in the kernel.
-            await asyncio.sleep(_CROWDED_S)
-            continue
-        task = loop.create_task(_carry(one, door, place))
-        carried.add(task)
-        task.add_done_callback(carried.discard)
+            to = self.place.beyond(syn.to)
+            far = self.door.socket(to, socket.SOCK_STREAM)
+            try:
+                await loop.sock_connect(far, to)
+            except OSError:
+                far.close()
+                raise
+        except OSError as error:
+            del self.far[key]
+            # Where nobody answers there, nobody answers here.
+            if error.errno != errno.ETIMEDOUT:
+                self._write(syn.refusal())
+            return
+        self.far[key] = far
+        self._write(syn.packet)
+        await asyncio.sleep(_TAKEN_S)
+        if self.far.get(key) is far:
+            del self.far[key]
+            far.close()
+
+    def _write(self, packet: bytes) -> None:
+        with suppress(OSError):
+            os.write(self.room, packet)
+
+    async def accept(self, listener: socket.socket) -> None:
+        """Take the program's connections, for ever."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                near, source = await loop.sock_accept(listener)
+            except OSError:
+                # No file is free: it waits in the kernel.
+                await asyncio.sleep(_CROWDED_S)
+                continue
+            if far := self.far.pop((source[:2], near.getsockname()[:2]), None):
+                self._begin(_carry(near, far))
+            else:
+                _break(near)
+                near.close()
 
 
-async def _carry(near: socket.socket, door: Door, place: Place) -> None:
+async def _carry(near: socket.socket, far: socket.socket) -> None:
     """Carry a connection both ways until both have ended; where one breaks, so does the other."""
-    with near:
+    with near, far:
+        for one in (near, far):
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        ways = {asyncio.ensure_future(_copy(near, far)), asyncio.ensure_future(_copy(far, near))}
         try:
-            to = place.beyond(near.getsockname()[:2])
-            far = door.socket(to, socket.SOCK_STREAM)
+            ended, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
+            for way in ended:
+                way.result()
         except OSError:
             _break(near)
-            return
-        with far:
-            for one in (near, far):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            ways: set[asyncio.Task[None]] = set()
-            try:
-                await asyncio.get_running_loop().sock_connect(far, to)
-                ways = {asyncio.ensure_future(_copy(near, far)), asyncio.ensure_future(_copy(far, near))}
-                ended, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_EXCEPTION)
-                for way in ended:
-                    way.result()
-            except OSError:
-                _break(near)
-                _break(far)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
+            _break(far)
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
 
 
 async def _copy(source: socket.socket, to: socket.socket) -> None:
