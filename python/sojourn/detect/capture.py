@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +88,7 @@ def _snapped_bytes(data: bytes) -> int | None:
     pcap says it once (draft-ietf-opsawg-pcap, section 4), pcapng of each interface, of which the first is looked at
     (draft-ietf-opsawg-pcapng, section 4.2).
     """
-    order = "little" if data[:1] in (b"\xd4", b"\x4d") or data[8:9] == b"\x4d" else "big"
+    order: Literal["little", "big"] = "little" if data[:1] in (b"\xd4", b"\x4d") or data[8:9] == b"\x4d" else "big"
     at = 16
     if data[:4] == _SECTION:
         at = int.from_bytes(data[4:8], order)
