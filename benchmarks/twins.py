@@ -1,7 +1,7 @@
 """How true is a line that was read from a capture? Written to docs/validation/twins.md.
 
-    python -m benchmarks.twins --lines 40
-    python -m benchmarks.twins --lines 40 --calibrate   # on the other half: by how much intervals have to be widened
+    python -m benchmarks.twins
+    python -m benchmarks.twins --calibrate      # on the other half: by how much intervals have to be widened
 
 Lines are drawn from the population (`sojourn list lines`); half of them, those of odd places, were never looked at
 while `sojourn import` was written. On each, one upload or download is simulated and captured at the bottleneck; what is
@@ -38,6 +38,8 @@ MOST_MBPS = 120.0
 FULL_BYTES, UDP_BYTES = 1500, 28
 RATE_WITHIN, RTT_WITHIN_MS, BUFFER_WITHIN, DELAY_WITHIN = 0.05, 2.0, 0.15, 0.20
 DEVELOPING, HELD_OUT = 0, 1
+COUNTS = {DEVELOPING: 34, HELD_OUT: 18}
+"""Lines of a sample of the population that are taken for each half."""
 REMEDY_NAMES = tuple(one.name for one in REMEDIES)
 VARYING = {"fixed": 14, "leo": 8}
 """Technologies whose lines have no constant rate, and how many of each are taken, those of both halves together."""
@@ -73,9 +75,11 @@ def _tables(name: str, way: str, groups: Sequence[dict[str, Any]], duration_s: i
     }
 
 
-def lines(count: int, half: int = HELD_OUT) -> Iterator[Line]:
+def lines(half: int) -> Iterator[Line]:
     """Yield lines of one half, in both directions, that are not too fast for a capture of seconds."""
-    home = [one for one in chosen(f"home:{2 * count}")[half::2] if one["technology"] not in VARYING]
+    held = {one["name"] for one in chosen(f"home:{2 * COUNTS[HELD_OUT]}")[HELD_OUT::2]} if half != HELD_OUT else {}
+    sample = chosen(f"home:{2 * COUNTS[half]}")[half::2]
+    home = [one for one in sample if one["technology"] not in VARYING and one["name"] not in held]
     varying = [one for name, many in VARYING.items() for one in chosen(f"{name}:{many}")[half::2]]
     for one in (*home, *varying):
         for way in ("up", "down"):
@@ -153,11 +157,15 @@ def judge(line: Line) -> dict[str, Any]:
     }
 
 
-def measure(count: int, half: int = HELD_OUT) -> list[dict[str, Any]]:
-    """Judge all lines of a half, one after the other."""
+def measure(half: int, known: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Judge all lines of a half, one after the other, but those that are known."""
     rows = []
-    for line in lines(count, half):
-        say(f"{line.name} {line.way}")
+    for line in lines(half):
+        name = f"{line.name} {line.way}"
+        say(name)
+        if name in known:
+            rows.append(known[name])
+            continue
         try:
             rows.append(judge(line))
         except InputError as error:
@@ -202,7 +210,7 @@ def write_calibration(rows: Sequence[Mapping[str, Any]]) -> None:
     widening = [
         "# By how much the interval of a line's twins is widened at either end, as a part of its median, so that nine",
         "# of ten lines have their own value in it: what twins of an imported line do not share with the line, such as",
-        f"# the way of its delay. Measured on directions of lines, {many} (recorded: the rate varies):",
+        f"# the way of its delay. Measured on directions of lines, {many} link:",
         "# python -m benchmarks.twins --calibrate. The lines of docs/validation/twins.md are others.",
     ]
     distances = [
@@ -391,18 +399,18 @@ def _cell(one: Mapping[str, Any], key: str) -> str:
 def main() -> None:
     """Command line; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.twins", description="Imported lines beside true ones.")
-    parser.add_argument("--lines", type=int, default=24, help="lines, each in both directions")
     parser.add_argument("--render", action="store_true", help="only write the page, from the stored numbers")
     parser.add_argument("--calibrate", action="store_true", help="measure the other half; write what intervals need")
+    parser.add_argument("--again", metavar="TEXT", help="measure only lines with this in their name; keep the others")
     asked = parser.parse_args()
-    if asked.calibrate:
-        if not asked.render:
-            save(CALIBRATION, {"seconds": DURATION_S, "rows": measure(asked.lines, DEVELOPING)})
-        rows = load(CALIBRATION)["rows"]
-        write_calibration(rows)
-        return
+    name, half = (CALIBRATION, DEVELOPING) if asked.calibrate else (NAME, HELD_OUT)
     if not asked.render:
-        save(NAME, {"seconds": DURATION_S, "rows": measure(asked.lines)})
+        kept = load(name)["rows"] if asked.again is not None else []
+        known = {one["line"]: one for one in kept if asked.again not in one["line"]}
+        save(name, {"seconds": DURATION_S, "rows": measure(half, known)})
+    if asked.calibrate:
+        write_calibration(load(name)["rows"])
+        return
     write_page(PAGE, "\n\n".join(render(load(NAME))))
 
 

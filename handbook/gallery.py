@@ -34,11 +34,14 @@ _COORDINATE = re.compile(r"(?<![>\d.-])-?\d+\.\d{2,}")
 _LEGEND_WIDTH = 44
 """Letters that fit into a line of a thumbnail's legend, each entry counted with the place of its colour."""
 _ENTRY = 5
+_LOADED = 0.1
+"""The least part of what is delivered that crosses a bottleneck whose queue is worth a picture."""
 _INTRODUCTION = """# Gallery
 
 All {count} ready scenarios, in the groups of `sojourn list scenarios`. Each picture is one run:
 
-- Above is the queueing delay at the bottleneck. Where all data goes upstream, the longest queue of a station is shown.
+- Above is the queueing delay at the bottleneck. Where other links carry more than nine tenths of the data, as upstream
+  from stations, the longest queue of all links is shown.
 - Below is what each group of flows receives, stacked. Grey is what the link could carry.
 - A dashed line is a group whose data takes the return link.
 
@@ -122,7 +125,7 @@ def thumbnail(name: str) -> Figure:
 
 
 def _delay(axes: Axes, series: Series) -> None:
-    links = [BOTTLENECK] if series.crossing else series.links
+    links = [BOTTLENECK] if _crossing(series) else series.links
     delays = np.array([series.queue_ms(link) for link in links])
     # Of several queues the longest at each time; where no packet leaves there is no delay to show.
     known = ~np.isnan(delays).all(axis=0)
@@ -135,8 +138,9 @@ def _delay(axes: Axes, series: Series) -> None:
 
 def _throughput(axes: Axes, series: Series) -> "list[Artist]":
     """Stack the groups that share the bottleneck; the others are lines."""
-    stacked = series.crossing or series.groups
-    if series.crossing:
+    crossing = _crossing(series)
+    stacked = crossing or series.groups
+    if crossing:
         _fill(axes, series.times_s, series.capacity_mbps(), CAPACITY)
     rates = {group: series.delivered_mbps(group).sum(axis=0) for group in series.groups}
     tops = np.cumsum([rates[group] for group in stacked], axis=0)
@@ -156,6 +160,15 @@ def _throughput(axes: Axes, series: Series) -> "list[Artist]":
     axes.set_ylim(bottom=0)
     axes.locator_params(axis="y", nbins=4)
     return handles
+
+
+def _crossing(series: Series) -> "Sequence[str]":
+    """Return the groups that share the bottleneck; none where it carries next to nothing of what is delivered."""
+    every, own = (
+        sum(float(series.delivered_mbps(group).sum()) for group in groups)
+        for groups in (series.groups, series.crossing)
+    )
+    return series.crossing if own >= _LOADED * every else []
 
 
 def _fill(axes: Axes, times_s: Array, top: Array, colour: str) -> None:

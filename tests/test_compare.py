@@ -91,10 +91,11 @@ def test_messages_name_the_parameters_of_python() -> None:
         variants(base, own=["a:nothing"])
 
 
-def test_a_narrow_terminal_stacks_and_a_pipe_keeps_every_number(
+def test_a_narrow_terminal_turns_or_stacks_and_a_pipe_keeps_every_number(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grid = Grid(["variant", "a long heading of a column", "another heading"], [["one", "1234.5 ± 67.8", "9.99 *≠"]])
+    row = ["one", "1234.5 ± 67.8", "9.99 *≠"]
+    grid = Grid(["variant", "a long heading of a column", "another heading"], [row])
     render.print_grid(grid)
     assert "1234.5 ± 67.8" in capsys.readouterr().out.splitlines()[-1]
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
@@ -102,6 +103,11 @@ def test_a_narrow_terminal_stacks_and_a_pipe_keeps_every_number(
     render.print_grid(grid)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["another", "heading", "9.99", "*≠"] in lines
+    assert "one" in " ".join(lines[0])
+    # Three variants side by side are too wide either way.
+    render.print_grid(Grid(grid.headers, [row, ["two", *row[1:]], ["three", *row[1:]]]))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines.count(["another", "heading", "9.99", "*≠"]) == 3
     assert "one" in lines[0][0]
 
 

@@ -67,7 +67,7 @@ def test_hops_and_the_way_back_are_in_the_order_of_the_packets() -> None:
 def test_a_constant_rate_is_a_stream_of_datagrams() -> None:
     cbr = {"name": "call", "rtt": "40 ms", "direction": "reverse", "traffic": {"kind": "cbr", "rate": "80 kbit/s"}}
     _, row = rows(of(group=[TCP, {**cbr, "start": "2 s"}], reverse=LINK).text, "kGroups")
-    assert row == '{"call", false, "", "", 80000, 1500, {{0.0388, {2, 2}, {20, 20}}}}'
+    assert row == '{"call", false, "", "", 80000, 1500, 0, {{0.0388, {2, 2}, {20, 20}}}}'
 
 
 def test_all_sockets_share_what_a_transport_says() -> None:
@@ -100,7 +100,7 @@ def test_what_only_a_preset_says_is_as_ns3_has_it_and_what_the_file_says_is_refu
             {"group.tcp.traffic": "{ kind = 'on-off' }"},
             r"group\.tcp\.traffic\.kind: .* bulk or",
         ),
-        ({"group.tcp.access_rate": "50 Mbit/s"}, r"group\.tcp\.access_rate: "),
+        ({"group.tcp.access_rate": "50 Mbit/s", "group.tcp.host": "linux"}, r"group\.tcp\.host: "),
         ({"group.tcp.control": "ledbat", "group.tcp.transport": "ns2"}, r"group\.tcp\.transport\.timestamps: "),
         ({"change": "[{ at = '6 s', bottleneck = { rate = '5 Mbit/s' } }]"}, r"change: "),
     ],
@@ -139,6 +139,15 @@ def ran(made: Program, folder: Path, seeds: range) -> list[dict[str, Any]]:
         json.loads(subprocess.run([built, f"--seed={seed}"], check=True, capture_output=True, text=True).stdout)
         for seed in seeds
     ]
+
+
+@pytest.mark.long
+@in_ns3
+def test_a_line_of_its_own_holds_each_flow_back(tmp_path: Path) -> None:
+    """Two flows behind 2 Mbit/s each, before 10 Mbit/s: 1448 of 1500 bytes of each are goodput, here as there."""
+    made = of(group=[{**TCP, "flows": 2, "access_rate": "2 Mbit/s"}])
+    (found,) = ran(made, tmp_path, range(1, 2))
+    assert found["goodput_mbps"]["tcp"] == pytest.approx(4 * 1448 / 1500, rel=0.01)
 
 
 @pytest.mark.long

@@ -400,6 +400,31 @@ def test_a_capture_that_is_too_short_says_how_long_it_must_be(tmp_path: Path) ->
         of(tmp_path, pcap(packets(seconds=1.0)))
 
 
+def test_packets_that_were_cut_are_said(tmp_path: Path) -> None:
+    """By what the file's header says: 60 bytes may cut options off, and 128 hold all."""
+    whole = pcap(packets())
+    order = "big" if whole[:1] == b"\xa1" else "little"
+    for size, is_said in ((60, True), (128, False)):
+        data = whole[:16] + size.to_bytes(4, order) + whole[20:]
+        assert any("cut to 60 bytes" in one for one in of(tmp_path, data).remarks) is is_said
+
+
+def test_one_direction_with_no_queue_before_it_is_said_and_the_line_may_be_slower(tmp_path: Path) -> None:
+    """Sent at 4 Mbit/s for the first second, and at 2 from then on, without acknowledgements."""
+    frames = []
+    for place in range(1333):
+        sent_ms = 3 * place if place < 333 else 999 + 6 * (place - 333)
+        frame = tcp(seq=1 + place * MSS, payload=MSS, stamps=(sent_ms + 1, 0))
+        frames.append((int((1000 + (sent_ms + 1) / 1e3) * 1e9), frame, MSS + 52))
+    found = of(tmp_path, pcap(frames))
+    assert any("only one direction was captured" in one for one in found.remarks)
+    (way,) = found.ways.values()
+    assert way.rate_mbps is not None
+    assert way.rate_mbps.low is not None
+    assert way.rate_mbps.low < 2.3
+    assert way.rate_mbps.value > 3
+
+
 def test_a_capture_tells_its_direction_by_its_addresses_or_where_it_was_taken(tmp_path: Path) -> None:
     """Where both ends or none may be at home, what waited before it was captured came down."""
     frames = packets()

@@ -257,20 +257,34 @@ def print_result(result: "Result") -> None:
 
 
 def print_grid(grid: "Grid") -> None:
-    """Print a table of numbers; where it is wider than the terminal, one block for each row."""
+    """Print a table of numbers; where it is wider than the terminal, turned, or one block for each row."""
     import sys
 
     from rich.console import Console
 
-    table = _numbers_table(grid)
-    for column in table.columns:
-        column.no_wrap = True
     console = Console()
-    if sys.stdout.isatty() and console.measure(table, options=_unbounded(console)).maximum > console.width:
-        for row in grid.rows:
-            _print(_stacked(grid.headers, row))
-    else:
-        _print(table, pipe_width=UNLIMITED)
+
+    def fits(table: "Table") -> bool:
+        return not sys.stdout.isatty() or console.measure(table, options=_unbounded(console)).maximum <= console.width
+
+    for one in (grid, _turned(grid)):
+        table = _numbers_table(one)
+        for column in table.columns:
+            column.no_wrap = True
+        if fits(table):
+            _print(table, pipe_width=UNLIMITED)
+            return
+    for row in grid.rows:
+        _print(_stacked(grid.headers, row))
+
+
+def _turned(grid: "Grid") -> "Grid":
+    """Return a table with a row for each column."""
+    from sojourn.report import Grid
+
+    columns = zip(*grid.rows, strict=True)
+    names, *others = [[header, *cells] for header, cells in zip(grid.headers, columns, strict=True)]
+    return Grid(names, others)
 
 
 def _unbounded(console: "Console") -> "ConsoleOptions":

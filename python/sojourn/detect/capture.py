@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ from sojourn.reading import read_bytes
 MAX_BYTES = 1 << 29
 MAX_PACKETS = 8_000_000
 """A download of a minute at 1 Gbit/s has as many with its acknowledgements."""
+HEADERS_BYTES = 96
+"""As many have Ethernet, IPv4 and TCP with all its options, and a little more."""
+_SECTION = bytes.fromhex("0a0d0d0a")
 _BACK_NS, _PAUSE_NS = 1_000_000_000, 60_000_000_000
 """Times may be out of order by less, as those of several queues of a network card; a pause is no transfer."""
 SUFFIXES = (".pcap", ".pcapng", ".cap")
@@ -45,6 +49,8 @@ class Capture:
     """Packets that are neither TCP nor UDP over IP, or of which too little was captured."""
     damage: str | None
     """Why the reading ended before the end of the file, where it did."""
+    snapped_bytes: int | None = None
+    """To how many bytes packets were cut as they were captured, where that is less than all headers may have."""
 
     @property
     def total(self) -> int:
@@ -73,7 +79,24 @@ def read_capture(path: Path, data: bytes | None = None) -> Capture:
     if (np.diff(table["time_ns"]) < 0).any():
         table = table[np.argsort(table["time_ns"], kind="stable")]
     ends = {number: (protocol, one, other) for number, protocol, one, other in connections}
-    return Capture(table, ends, packets - len(every), jump or damage)
+    return Capture(table, ends, packets - len(every), jump or damage, _snapped_bytes(data))
+
+
+def _snapped_bytes(data: bytes) -> int | None:
+    """Return to how many bytes a file says that its packets were cut, where headers may be longer.
+
+    pcap says it once (draft-ietf-opsawg-pcap, section 4), pcapng of each interface, of which the first is looked at
+    (draft-ietf-opsawg-pcapng, section 4.2).
+    """
+    order: Literal["little", "big"] = "little" if data[:1] in (b"\xd4", b"\x4d") or data[8:9] == b"\x4d" else "big"
+    at = 16
+    if data[:4] == _SECTION:
+        at = int.from_bytes(data[4:8], order)
+        if int.from_bytes(data[at : at + 4], order) != 1:
+            return None
+        at += 12
+    snapped = int.from_bytes(data[at : at + 4], order)
+    return snapped if 0 < snapped < HEADERS_BYTES else None
 
 
 def _of_one_clock(table: NDArray[np.void]) -> tuple[NDArray[np.void], str | None]:
@@ -103,7 +126,7 @@ def _nothing(file: str, number: int, links: set[int], damage: str | None) -> Exc
         message = f"found the link type {found}, which is not read; allowed: {allowed}"
         return input_error(message, file=file, found=found, allowed=allowed)
     message = f"none of its {number} packets is TCP or UDP over IP with all its headers"
-    return input_error(message, file=file, allowed="a capture with at least 96 bytes of each packet")
+    return input_error(message, file=file, allowed=f"a capture with at least {HEADERS_BYTES} bytes of each packet")
 
 
 def _check_begin(data: bytes, file: str) -> None:

@@ -4,7 +4,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn.detect.capture import MAGICS, SUFFIXES, read_capture
+from sojourn.detect.capture import HEADERS_BYTES, MAGICS, SUFFIXES, read_capture
 from sojourn.detect.log import of_table
 from sojourn.detect.streams import MAX_CONNECTIONS, Stream, of_capture, of_logs
 from sojourn.faults import input_error
@@ -59,6 +59,11 @@ def streams_of(path: Path, data: bytes | None = None) -> tuple[list[Stream], lis
     if not streams:
         raise input_error("none of its packets carries data", file=str(path), allowed="a capture of a download")
     notes = [f"Only a part of the capture was read: {capture.damage}."] if capture.damage else []
+    if capture.snapped_bytes is not None:
+        notes.append(
+            f"Packets were cut to {capture.snapped_bytes} bytes, which may cut off TCP's options, by which waits are "
+            f"known: capture at least {HEADERS_BYTES} (tcpdump -s 128)."
+        )
     if capture.total > MAX_CONNECTIONS:
         notes.append(f"Only the {MAX_CONNECTIONS} connections with the most bytes were looked at.")
     if capture.other:

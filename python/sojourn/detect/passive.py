@@ -272,9 +272,14 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
                 "a policer or a link that loses packets, which a download does not tell apart"
             )
         if not log.marked.any():
+            elsewhere = (
+                "what limited the download lies elsewhere"
+                if stream.after is not None or stream.whole
+                else "only one direction was captured, and without acknowledgements a queue behind cannot be seen"
+            )
             return (
                 f"no queue was seen: no packet waited longer than {deepest * 1e3:.2g} ms, and none was lost or marked; "
-                "what limited the download lies elsewhere"
+                f"{elsewhere}"
             )
     change = _change(log, seen.streams, packet_s)
     if change > _MAX_CHANGE:

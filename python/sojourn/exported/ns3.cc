@@ -56,6 +56,7 @@ struct Group
     std::string recovery;
     double rate;     // bit/s of IP packets, UDP alone
     uint32_t packet; // bytes of IP, UDP alone
+    double access;   // bit/s of each sender's own line; 0 where it is not limited
     std::vector<Flow> flows;
 };
 
@@ -178,8 +179,8 @@ struct World
         links.push_back(std::move(measured));
     }
 
-    // A host with a line of its own, which has a quarter of the round-trip time each way.
-    std::pair<Ptr<Node>, Ipv4Address> Host(Ptr<Node> router, double rtt)
+    // A host with a line of its own, which has a quarter of the round-trip time each way, and an endless buffer.
+    std::pair<Ptr<Node>, Ipv4Address> Host(Ptr<Node> router, double rtt, double rate)
     {
         PointToPointHelper access;
         access.SetDeviceAttribute("DataRate", StringValue(kUnlimited));
@@ -187,6 +188,11 @@ struct World
         access.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue(kEndless));
         Ptr<Node> node = Router();
         NetDeviceContainer pair = access.Install(router, node);
+        if (rate > 0)
+        {
+            auto device = DynamicCast<PointToPointNetDevice>(pair.Get(1));
+            device->SetDataRate(DataRate(uint64_t(std::llround(rate * (kFull + kPpp) / kFull))));
+        }
         address.NewNetwork();
         Ipv4InterfaceContainer interfaces = address.Assign(pair);
         none.Uninstall(pair);
@@ -200,8 +206,8 @@ struct World
 
     void Start(const Group& group, const Flow& flow, Ptr<Node> first, Ptr<Node> last)
     {
-        Ptr<Node> source = Host(group.forward ? first : last, flow.rtt).first;
-        const auto [target, where] = Host(group.forward ? last : first, flow.rtt);
+        Ptr<Node> source = Host(group.forward ? first : last, flow.rtt, group.access).first;
+        const auto [target, where] = Host(group.forward ? last : first, flow.rtt, 0);
         const bool tcp = !group.control.empty();
         const TypeId protocol = tcp ? TcpSocketFactory::GetTypeId() : UdpSocketFactory::GetTypeId();
         Ptr<Application> app;

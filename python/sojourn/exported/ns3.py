@@ -36,7 +36,7 @@ _LEAST_BUFFER, _BUFFERS = 262_144, 4
 _LINK_KEYS = ("rate", "delay", "loss", "queue", "name", "at", "direction")
 _GROUP_KEYS = (
     *("name", "title", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction"),
-    *("dscp", "clock_offset", "clock_skew_ppm", "hosts", "receiver_hosts"),
+    *("dscp", "clock_offset", "clock_skew_ppm", "hosts", "receiver_hosts", "access_rate"),
 )
 _TOP_KEYS = ("name", "duration", "warmup", "runs", "seed", "bottleneck", "reverse", "hop", "group", "unknown")
 
@@ -379,6 +379,7 @@ def _group(group: Mapping[str, Any], tables: Mapping[str, Any], full: int) -> st
     key, traffic = f"group.{group['name']}", group["traffic"]
     _known(group, f"{key}.", _GROUP_KEYS)
     if traffic["kind"] not in ("bulk", "cbr"):
+        # Its on-off application fills the socket's buffer, which sends on in off times.
         raise _refused(f"{key}.traffic.kind", traffic["kind"], "bulk or cbr")
     is_forward = group["direction"] == "forward"
     main = tables.get("bottleneck" if is_forward else "reverse")
@@ -398,7 +399,8 @@ def _group(group: Mapping[str, Any], tables: Mapping[str, Any], full: int) -> st
         for place in range(count)
     )
     head = f"{_text(group['name'])}, {_truth(is_forward, _At({}, 0.0))}, {_text(control)}, {_text(recovery)}"
-    return f"{{{head}, {rate:.12g}, {packet}, {{{flows}}}}}"
+    access = amount(group["access_rate"], "bit/s") if group.get("access_rate") else 0.0
+    return f"{{{head}, {rate:.12g}, {packet}, {access:.12g}, {{{flows}}}}}"
 
 
 def _moments(value: Any, count: int) -> list[str]:
