@@ -26,6 +26,9 @@ _APART = 1.6
 _BEND = 0.14
 """How far a link bends to its side, so that those there and back lie beside each other."""
 
+_PAD = 0.45
+"""Between a node's name and its box, in heights of its letters."""
+
 Places = dict[str, tuple[float, float]]
 
 
@@ -45,19 +48,12 @@ def network(scenario: "_native.Scenario", tables: Mapping[str, Any], result: "Me
         axes.set_axis_off()
         axes.set_xlim(-0.35, max(x for x, _ in places.values()) + 0.35)
         axes.set_ylim(-rows / 2, rows / 2)
+        boxes = {name: _draw_node(axes, name, place) for name, place in places.items()}
         alike: dict[tuple[str, str], int] = defaultdict(int)
         for one in links:
             percent = None if result is None else _used(one, result)
-            _draw_link(axes, one, places, alike[one.start, one.end], percent)
+            _draw_link(axes, one, places, boxes, alike[one.start, one.end], percent)
             alike[one.start, one.end] += 1
-        for name, (x, y) in places.items():
-            axes.text(
-                *(x, y, literal(name)),
-                ha="center",
-                va="center",
-                zorder=3,
-                bbox={"boxstyle": "round,pad=0.45", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8},
-            )
         if result is not None:
             colours = ScalarMappable(Normalize(0, 100), _COLOURS)
             strip = figure.add_axes((0.3, 0.4 / height_in, 0.4, 0.1 / height_in))
@@ -115,10 +111,34 @@ def _used(one: networks.Drawn, result: "Measured") -> float | None:
     return 100 * sum(known) / len(known) if known else None
 
 
-def _draw_link(axes: Axes, one: networks.Drawn, places: Places, earlier: int, percent: float | None) -> None:
+def _draw_node(axes: Axes, name: str, place: tuple[float, float]) -> tuple[float, float]:
+    """Draw a node, and return half the width and half the height of its box in points."""
+    box = {"boxstyle": f"round,pad={_PAD}", "facecolor": "white", "edgecolor": INK, "linewidth": 0.8}
+    text = axes.text(*place, literal(name), ha="center", va="center", zorder=3, bbox=box)
+    extent, per_inch = text.get_window_extent(), axes.figure.dpi / _POINTS_PER_INCH
+    pad = _PAD * float(text.get_fontsize())
+    return extent.width / per_inch / 2 + pad, extent.height / per_inch / 2 + pad
+
+
+def _draw_link(
+    axes: Axes, one: networks.Drawn, places: Places, boxes: Places, earlier: int, percent: float | None
+) -> None:
     (x0, y0), (x1, y1) = places[one.start], places[one.end]
     colour = INK if percent is None else mpl.colormaps[_COLOURS](percent / 100)
     bend = _BEND * (1 + earlier)
+    (across, up), dpi = (
+        axes.transData.transform([(x1, y1)])[0] - axes.transData.transform([(x0, y0)])[0],
+        axes.figure.dpi,
+    )
+    across, up = across * _POINTS_PER_INCH / dpi, up * _POINTS_PER_INCH / dpi
+    length = math.hypot(across, up) or 1.0
+
+    def outside(node: str) -> float:
+        """Return how far the line to the other node is inside this one's box, and a little more."""
+        width, height = boxes[node]
+        inside: float = min(width * length / max(abs(across), 1e-9), height * length / max(abs(up), 1e-9))
+        return inside + 3
+
     axes.annotate(
         "",
         xy=(x1, y1),
@@ -126,20 +146,14 @@ def _draw_link(axes: Axes, one: networks.Drawn, places: Places, earlier: int, pe
         arrowprops={
             "arrowstyle": "-|>",
             "connectionstyle": f"arc3,rad={bend}",
-            "shrinkA": 22,
-            "shrinkB": 22,
+            "shrinkA": outside(one.start),
+            "shrinkB": outside(one.end),
             "color": colour,
             "linewidth": 1.0 + (percent or 0.0) / 60,
         },
         zorder=1,
     )
     # A quadratic curve with its control point off the middle passes half as far beside it.
-    (across, up), dpi = (
-        axes.transData.transform([(x1, y1)])[0] - axes.transData.transform([(x0, y0)])[0],
-        axes.figure.dpi,
-    )
-    across, up = across * _POINTS_PER_INCH / dpi, up * _POINTS_PER_INCH / dpi
-    length = math.hypot(across, up) or 1.0
     off = bend * length / 2 + 4
     side = (off * up / length, -off * across / length)
     axes.annotate(
@@ -147,7 +161,7 @@ def _draw_link(axes: Axes, one: networks.Drawn, places: Places, earlier: int, pe
         xy=((x0 + x1) / 2, (y0 + y1) / 2),
         xytext=side,
         textcoords="offset points",
-        ha="center" if abs(side[1]) > abs(side[0]) else "left" if side[0] > 0 else "right",
+        ha="center" if abs(side[1]) > 5 * abs(side[0]) else "left" if side[0] > 0 else "right",
         va="top" if side[1] < 0 else "bottom",
         fontsize=7,
         linespacing=1.15,
