@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from sojourn import _native
 from sojourn.detect.headers import LINKS, ROW, Connection
 from sojourn.faults import input_error
-from sojourn.reading import read_bytes
+from sojourn.reading import check_regular
 
-MAX_BYTES = 1 << 29
 MAX_PACKETS = 8_000_000
 """A download of a minute at 1 Gbit/s has as many with its acknowledgements."""
 _BACK_NS, _PAUSE_NS = 1_000_000_000, 60_000_000_000
@@ -24,6 +23,7 @@ _BACK_NS, _PAUSE_NS = 1_000_000_000, 60_000_000_000
 SUFFIXES = (".pcap", ".pcapng", ".cap")
 MAGICS = tuple(bytes.fromhex(one) for one in ("d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"))
 """How pcap and pcapng files begin."""
+_MAGIC_BYTES = 4
 _WHAT = "a capture"
 _ALLOWED = "a pcap or pcapng file, as tcpdump, dumpcap and Wireshark write"
 _OTHERS = {
@@ -61,19 +61,34 @@ def read_capture(path: Path) -> Capture:
     Raises
     ------
     InputError
-        The file is no capture, is larger than `MAX_BYTES`, or has no packet that can be used.
+        The file is no capture, or has no packet that can be used.
     """
-    data = read_bytes(path, _WHAT, MAX_BYTES)
-    _check_begin(data, str(path))
-    rows, connections, packets, links, damage = _native.read_capture(data, MAX_PACKETS)
+    check_regular(path, _WHAT)
+    try:
+        with path.open("rb") as file:
+            _check_begin(file.read(_MAGIC_BYTES), str(path))
+        rows, connections, packets, links, damage = _native.read_capture(path, MAX_PACKETS)
+    except OSError as error:
+        raise input_error(f"cannot be read: {error.strerror or error}", file=str(path)) from None
     if not rows:
         raise _nothing(str(path), packets, set(links), damage)
-    every = np.frombuffer(rows, dtype=ROW)
+    every = _joined(rows)
     table, jump = _of_one_clock(every)
     if (np.diff(table["time_ns"]) < 0).any():
         table = table[np.argsort(table["time_ns"], kind="stable")]
     ends = {number: (protocol, one, other) for number, protocol, one, other in connections}
     return Capture(table, ends, packets - len(every), jump or damage)
+
+
+def _joined(parts: list[bytes]) -> NDArray[np.void]:
+    """Return rows that lie in parts as one array; each part is freed once it has been copied."""
+    table = np.empty(sum(map(len, parts)) // ROW.itemsize, dtype=ROW)
+    end = len(table)
+    while parts:
+        own = np.frombuffer(parts.pop(), dtype=ROW)
+        end -= len(own)
+        table[end : end + len(own)] = own
+    return table
 
 
 def _of_one_clock(table: NDArray[np.void]) -> tuple[NDArray[np.void], str | None]:
@@ -107,13 +122,13 @@ def _nothing(file: str, number: int, links: set[int], damage: str | None) -> Exc
 
 
 def _check_begin(data: bytes, file: str) -> None:
-    """Raise InputError for what does not begin as one of the two formats."""
+    """Raise InputError for a file whose first four bytes are of neither format."""
     if not data:
         raise input_error(f"the file is empty; allowed: {_ALLOWED}", file=file, found="0 bytes", allowed=_ALLOWED)
-    if data[:4] in MAGICS:
+    if data in MAGICS:
         return
     for begin, complaint in _OTHERS.items():
         if data.startswith(begin):
             raise input_error(f"{complaint}; allowed: {_ALLOWED}", file=file, allowed=_ALLOWED)
-    found = data[:4].hex(" ")
+    found = data.hex(" ")
     raise input_error(f"begins with {found}; allowed: {_ALLOWED}", file=file, found=found, allowed=_ALLOWED)
