@@ -11,7 +11,7 @@ ETHERNET, RAW = 1, 101
 SENDER, RECEIVER = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
 
 
-def tcp(
+def tcp(  # noqa: PLR0913 (one for each field)
     *,
     seq: int = 1,
     ack: int = 1,
@@ -21,16 +21,18 @@ def tcp(
     sack: tuple[int, int] | None = None,
     back: bool = False,
     tos: int = 0,
+    window: int = 65_535,
+    shift: int | None = None,
 ) -> bytes:
     """Return IPv4 and TCP headers; those of the way back have the ports exchanged."""
-    options = b""
+    options = b"" if shift is None else bytes([1, 3, 3, shift])
     if stamps is not None:
         options += b"\x01\x01\x08\x0a" + struct.pack("!II", *(one % 2**32 for one in stamps))
     if sack is not None:
         options += b"\x01\x01\x05\x0a" + struct.pack("!II", *(one % 2**32 for one in sack))
     ports = (80, 40_000) if not back else (40_000, 80)
     words = 5 + len(options) // 4
-    head = struct.pack("!HHIIBBHHH", *ports, seq % 2**32, ack % 2**32, words << 4, flags, 65_535, 0, 0) + options
+    head = struct.pack("!HHIIBBHHH", *ports, seq % 2**32, ack % 2**32, words << 4, flags, window, 0, 0) + options
     return ip(6, head, payload, back=back, tos=tos)
 
 

@@ -481,7 +481,9 @@ def test_the_command(command: Any) -> None:
     assert found["family"] == "fair queueing with AQM"
     done = command("detect", "first", "--budget", "1 MB")
     assert done.code == 2
-    assert "--budget allows more" in done.err
+    assert "--budget: found 1 MB; at 10 Mbit/s a probe needs 9.42 MB to end; nothing was sent" in done.err
+    done = command("detect", "first", "--budget", "15 MB", "--dry-run")
+    assert "That may pass the budget of 15 MB (--budget); a stage that might is not sent" in done.err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The engine, written in Rust. Use it through `sojourn.Scenario` and `sojourn.Result`."""
 
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any, Literal
 
 __version__: str
@@ -230,8 +231,8 @@ def load(
     """
 
 def read_capture(
-    data: bytes, most: int
-) -> tuple[bytes, list[tuple[int, int, bytes, bytes]], int, list[int], str | None]: ...
+    path: PurePath, most: int
+) -> tuple[list[bytes], list[tuple[int, int, bytes, bytes]], int, list[int], str | None]: ...
 def shell(
     scenario: Scenario,
     seed: int,

@@ -2,27 +2,33 @@
 
 mod connections;
 mod packet;
+mod window;
 
 pub use connections::{Connection, End};
 
 use connections::Connections;
-use pcap_parser::nom::Err;
+use pcap_parser::nom::{Err, IResult};
 use pcap_parser::pcapng::{parse_section_content_block_be, parse_section_content_block_le, parse_sectionheaderblock};
 use pcap_parser::{Block, InterfaceDescriptionBlock, PcapError};
 use pcap_parser::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
 use std::collections::BTreeSet;
+use std::io::Read;
+use window::Window;
 
 /// Bytes of a packet in [`Captured::rows`]: the time in ns (8); its connection (4); whether it runs from the first end to
 /// the second, the byte that holds the code point, the protocol and TCP's flags (1 each); bytes of the IP packet and of
-/// its payload, sequence and acknowledgement numbers, timestamp, echo, end of the first SACK block (4 each); and which of
-/// these options are there (1). All are little-endian.
-pub const ROW_BYTES: usize = 45;
+/// its payload, sequence and acknowledgement numbers, timestamp, echo, end of the first SACK block (4 each); the window (2),
+/// the option that scales it, and which of these options are there (1 each). All are little-endian.
+pub const ROW_BYTES: usize = 48;
+
+/// Rows that lie together in memory.
+const ROWS_TOGETHER: usize = 1 << 15;
 
 /// The TCP and UDP packets of a capture, in the order of the file.
 #[derive(Default)]
 pub struct Captured {
-    /// `ROW_BYTES` for each packet.
-    pub rows: Vec<u8>,
+    /// `ROW_BYTES` for each packet, in parts, so that millions are neither moved nor copied while they grow.
+    pub rows: Vec<Vec<u8>>,
     /// The ends of each connection by its number, without those that were forgotten because there are too many.
     pub connections: Vec<(u32, Connection)>,
     /// Packets of any kind.
@@ -41,11 +47,15 @@ const NS_PER_S: i128 = 1_000_000_000;
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 
-/// Reads a file that begins as one of the two formats, and at most `most` packets of it.
+/// Reads a file that begins as one of the two formats, and at most `most` packets of it. Memory is for these packets and
+/// for one block of the file, however long it is.
 #[must_use]
-pub fn read(data: &[u8], most: u64) -> Captured {
+pub fn read(file: impl Read, most: u64) -> Captured {
     let mut reading = Reading { most, ..Reading::default() };
-    let read = if data.starts_with(&SECTION) { reading.pcapng(data) } else { reading.pcap(data) };
+    let read = Window::of(file).and_then(|mut window| {
+        let is_pcapng = window.left().starts_with(&SECTION);
+        if is_pcapng { reading.pcapng(&mut window) } else { reading.pcap(&mut window) }
+    });
     let mut captured = reading.captured;
     let after = if captured.packets == 1 { "1 packet".to_owned() } else { format!("{} packets", captured.packets) };
     captured.damage = read.err().map(|damage| format!("{damage}, after {after}"));
@@ -89,36 +99,40 @@ fn link_of(number: i32) -> u32 {
 }
 
 impl Reading {
-    fn pcap(&mut self, data: &[u8]) -> Result<(), String> {
-        let (mut rest, header) = parse_pcap_header(data).map_err(|_| "the file ends in its first header")?;
+    fn pcap(&mut self, window: &mut Window<impl Read>) -> Result<(), String> {
+        let begin = window.left();
+        let (after, header) = parse_pcap_header(begin).map_err(|_| "the file ends in its first header")?;
+        let taken = begin.len() - after.len();
+        window.take(taken);
         let frame = if header.is_bigendian() { parse_pcap_frame_be } else { parse_pcap_frame };
         let tick_ns = if header.is_nanosecond_precision() { 1 } else { 1000 };
-        while !rest.is_empty() {
-            let (after, packet) = frame(rest).map_err(|error| damage(&error, "packet"))?;
+        let link = link_of(header.network.0);
+        window.each("packet", |bytes| {
+            let Some((after, packet)) = whole(frame(bytes), "packet")? else { return Ok(None) };
             let parts = i128::from(packet.ts_usec) * tick_ns;
             if parts >= NS_PER_S {
                 return Err("a packet's time has more than a second of parts".to_owned());
             }
             let time = (i128::from(packet.ts_sec) * NS_PER_S + parts) as i64;
-            self.packet(time, link_of(header.network.0), packet.data, packet.origlen)?;
-            rest = after;
-        }
-        Ok(())
+            self.packet(time, link, packet.data, packet.origlen)?;
+            Ok(Some(bytes.len() - after.len()))
+        })
     }
 
-    fn pcapng(&mut self, data: &[u8]) -> Result<(), String> {
-        let (mut rest, mut is_big, mut interfaces, mut untimed) = (data, false, Vec::new(), 0_u64);
-        while !rest.is_empty() {
-            let begins = rest.starts_with(&SECTION);
+    fn pcapng(&mut self, window: &mut Window<impl Read>) -> Result<(), String> {
+        let (mut is_big, mut interfaces, mut untimed) = (false, Vec::new(), 0_u64);
+        window.each("block", |bytes| {
+            let begins = bytes.starts_with(&SECTION);
             if begins {
-                is_big = order(rest)?;
+                let Some(magic) = bytes.get(8..12) else { return Ok(None) };
+                is_big = order(magic)?;
             }
             let parsed = match (begins, is_big) {
-                (true, _) => parse_sectionheaderblock(rest).map(|(after, block)| (after, Block::SectionHeader(block))),
-                (false, true) => parse_section_content_block_be(rest),
-                (false, false) => parse_section_content_block_le(rest),
+                (true, _) => parse_sectionheaderblock(bytes).map(|(after, block)| (after, Block::SectionHeader(block))),
+                (false, true) => parse_section_content_block_be(bytes),
+                (false, false) => parse_section_content_block_le(bytes),
             };
-            let (after, block) = parsed.map_err(|error| damage(&error, "block"))?;
+            let Some((after, block)) = whole(parsed, "block")? else { return Ok(None) };
             match block {
                 Block::SectionHeader(_) => interfaces.clear(),
                 Block::InterfaceDescription(block) => interfaces.push(Interface::of(&block)),
@@ -133,8 +147,8 @@ impl Reading {
                 Block::SimplePacket(_) => untimed += 1,
                 _ => {}
             }
-            rest = after;
-        }
+            Ok(Some(bytes.len() - after.len()))
+        })?;
         if untimed > 0 { Err(format!("{untimed} packets have no times")) } else { Ok(()) }
     }
 
@@ -150,7 +164,10 @@ impl Reading {
         self.captured.links.insert(link);
         let Some(packet) = packet::decode(link, bytes, wire_bytes) else { return Ok(()) };
         let (number, forth) = self.connections.number(&packet.connection);
-        let rows = &mut self.captured.rows;
+        if self.captured.rows.last().is_none_or(|part| part.len() == ROWS_TOGETHER * ROW_BYTES) {
+            self.captured.rows.push(Vec::with_capacity(ROWS_TOGETHER * ROW_BYTES));
+        }
+        let rows = self.captured.rows.last_mut().expect("a part was there or was added");
         rows.extend(time_ns.to_le_bytes());
         rows.extend(number.to_le_bytes());
         rows.extend([u8::from(forth), packet.tos, packet.connection.protocol, packet.flags]);
@@ -160,15 +177,15 @@ impl Reading {
         for field in [packet.options.stamp, packet.options.echo, packet.options.sack] {
             rows.extend(field.to_le_bytes());
         }
-        rows.push(packet.options.found);
+        rows.extend(packet.window.to_le_bytes());
+        rows.extend([packet.options.scale, packet.options.found]);
         Ok(())
     }
 }
 
-/// Whether the section that begins here has its bytes in network order.
-fn order(section: &[u8]) -> Result<bool, String> {
-    let magic: [u8; 4] =
-        section.get(8..12).and_then(|bytes| bytes.try_into().ok()).ok_or("the file ends in a block")?;
+/// Whether a section with this magic number has its bytes in network order.
+fn order(magic: &[u8]) -> Result<bool, String> {
+    let magic: [u8; 4] = magic.try_into().map_err(|_| "the file ends in a block")?;
     match (u32::from_le_bytes(magic), u32::from_be_bytes(magic)) {
         (BYTE_ORDER, _) => Ok(false),
         (_, BYTE_ORDER) => Ok(true),
@@ -176,10 +193,15 @@ fn order(section: &[u8]) -> Result<bool, String> {
     }
 }
 
-fn damage(error: &Err<PcapError<&[u8]>>, what: &str) -> String {
-    match error {
-        Err::Incomplete(_) => format!("the file ends in the middle of a {what}"),
-        _ => format!("a {what} contradicts itself"),
+/// What was parsed, and what comes after it; `None` where not all of it has been read yet.
+fn whole<'a, T>(
+    parsed: IResult<&'a [u8], T, PcapError<&'a [u8]>>,
+    what: &str,
+) -> Result<Option<(&'a [u8], T)>, String> {
+    match parsed {
+        Ok(found) => Ok(Some(found)),
+        Err(Err::Incomplete(_)) => Ok(None),
+        Err(_) => Err(format!("a {what} contradicts itself")),
     }
 }
 
@@ -216,10 +238,11 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let found = read(&written(3), 10);
+        let found = read(&*written(3), 10);
         assert_eq!((found.packets, found.damage.as_deref()), (3, None));
-        assert_eq!(found.rows.len(), 3 * ROW_BYTES);
-        let last = &found.rows[2 * ROW_BYTES..];
+        let rows = found.rows.concat();
+        assert_eq!(rows.len(), 3 * ROW_BYTES);
+        let last = &rows[2 * ROW_BYTES..];
         assert_eq!(last[..8], 2_000_000_014_i64.to_le_bytes());
         assert_eq!(last[12..16], [1, 3, 6, 0x10]);
         let words: Vec<u32> =
@@ -233,10 +256,45 @@ mod tests {
     fn a_file_is_read_up_to_its_damage_and_its_bound() {
         let file = written(3);
         let found = read(&file[..file.len() - 5], 10);
-        assert_eq!(found.rows.len(), 2 * ROW_BYTES);
+        assert_eq!(found.rows.concat().len(), 2 * ROW_BYTES);
         assert_eq!(found.damage.as_deref(), Some("the file ends in the middle of a block, after 2 packets"));
-        let damage = read(&file, 2).damage;
+        let damage = read(&*file, 2).damage;
         assert_eq!(damage.as_deref(), Some("it has more packets than are read, after 2 packets"));
+    }
+
+    /// A file of which one byte comes at a time, and one that cannot be read to its end.
+    #[test]
+    fn a_file_may_come_in_pieces_and_break_off() {
+        struct Bytes(Vec<u8>, usize);
+        impl Read for Bytes {
+            fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+                let byte = self.0.get(self.1).ok_or_else(|| std::io::Error::other("a fault"))?;
+                into[0] = *byte;
+                self.1 += 1;
+                Ok(1)
+            }
+        }
+        let file = written(3);
+        let found = read(Bytes(file[..file.len() - 5].to_vec(), 0), 10);
+        let damage = "the file cannot be read on (a fault), after 2 packets";
+        assert_eq!((found.packets, found.damage.as_deref()), (2, Some(damage)));
+    }
+
+    /// Far more than a window holds, where blocks lie across its ends, and a block that is longer than any.
+    #[test]
+    fn a_long_file_is_read_through_its_window() {
+        let mut file = written(20_000);
+        let found = read(&*file, 30_000);
+        assert_eq!((found.packets, found.damage.as_deref()), (20_000, None));
+        let times: Vec<[u8; 8]> =
+            found.rows.concat().chunks(ROW_BYTES).map(|row| row[..8].try_into().expect("eight bytes")).collect();
+        let wanted: Vec<[u8; 8]> = (0..20_000_i64).map(|number| (1_000_000_007 * number).to_le_bytes()).collect();
+        assert_eq!(times, wanted);
+        file.extend([0xad, 0x0b, 0, 0]);
+        file.extend((40_u32 << 20).to_le_bytes());
+        file.resize(file.len() + (40 << 20), 0);
+        let damage = "a block has more than 16777216 bytes, after 20000 packets";
+        assert_eq!(read(&*file, 30_000).damage.as_deref(), Some(damage));
     }
 
     /// Any byte of a file changed, and any beginning of it, is read or told as damage.
@@ -247,7 +305,7 @@ mod tests {
             for value in [0, 1, 0x7f, 0xff] {
                 let mut changed = file.clone();
                 changed[place] = value;
-                assert!(read(&changed, 10).packets <= 2);
+                assert!(read(&*changed, 10).packets <= 2);
             }
             assert!(read(&file[..place], 10).packets < 2);
         }

@@ -18,7 +18,7 @@ from sojourn.record import Record
 from sojourn.worlds import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from sojourn.detect.answer import Answer
     from sojourn.detect.model import Judgement
@@ -119,13 +119,20 @@ def path(  # noqa: PLR0913 (one for each option)
     (mbps,) = native.capacity_mbps(native.duration_s)
     # A kernel's own TCP sends no ECT(1).
     asks = (QUESTIONS if world == "sim" else (CLASSES,)) if classes else ()
-    click.echo(_estimate(estimate(mbps * 1e6, asks), mbps), err=True)
+    cost = estimate(mbps * 1e6, asks)
+    budget_bytes = _budget(cost, mbps, budget)
+    if cost["least_bytes"] > budget_bytes:
+        least = cost["least_bytes"] / 1e6
+        message = (
+            f"--budget: found {budget}; at {mbps:.3g} Mbit/s a probe needs {least:.3g} MB to end; nothing was sent"
+        )
+        raise input_error(message, key="--budget", found=budget, allowed=f"at least {least:.3g} MB")
     if dry_run:
         return
     given = {key: value for key, value in options.items() if value is not None}
     probed = ProbedPath.of(Record.parse(native.to_json()))
     send = over(probed, seed, world=chosen.world.name, **given)
-    found, seen = _probed(send, model, budget, asks=asks, rtt_ms=lambda: probed.rtt_ms)
+    found, seen = _probed(send, model, budget_bytes, asks=asks, rtt_ms=lambda: probed.rtt_ms)
     write_page(lambda command: page_of(found, seen, native.to_toml(None), command), page)
     if as_json:
         render.print_json(found.document())
@@ -194,11 +201,11 @@ def host(  # noqa: PLR0913 (one for each option)
 
     asks = QUESTIONS if classes else ()
     most_bps = _quantity("--max-rate", max_rate, "bit/s", "a rate", "20 Mbit/s")
-    click.echo(_estimate(estimate(most_bps, asks), most_bps / 1e6), err=True)
+    budget_bytes = _budget(estimate(most_bps, asks), most_bps / 1e6, budget)
     if dry_run:
         return
     path = Between(peer, secret_file, direction)
-    found, seen = _probed(path.send, model, budget, asks=asks, rtt_ms=lambda: path.base_ms, most_bps=most_bps)
+    found, seen = _probed(path.send, model, budget_bytes, asks=asks, rtt_ms=lambda: path.base_ms, most_bps=most_bps)
     advised = remedy(found, path.base_ms)
     write_page(lambda command: page_of(found, seen, command=command, remedy=advised), page)
     if as_json:
@@ -297,7 +304,7 @@ def _print_remedy(advised: "Remedy") -> None:
 def _probed(
     send: "Send",
     model: Path | None,
-    budget: str,
+    budget_bytes: float,
     *,
     asks: "Collection[str]",
     rtt_ms: "Callable[[], float | None]",
@@ -309,12 +316,12 @@ def _probed(
     from sojourn.detect.stored import load_model
 
     known = load_model(model)
-    budget_bytes = _quantity("--budget", budget, "B", "a size", "20 MB")
     how: dict[str, Any] = {"budget_bytes": budget_bytes, "decided": decided(known), "asks": asks}
     try:
         seen = probe(send, rtt_ms=rtt_ms, most_bps=most_bps, **how)
     except BudgetError as error:
-        raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
+        found = f"{budget_bytes / 1e6:.3g} MB"
+        raise input_error(f"{error}; --budget allows more", key="--budget", found=found) from None
     return answer(seen, known), seen
 
 
@@ -374,11 +381,17 @@ def _quantity(option: str, text: str, unit: str, what: str, example: str) -> flo
     return float(found[0])
 
 
-def _estimate(cost: Any, mbps: float) -> str:
-    return (
+def _budget(cost: "Mapping[str, float]", mbps: float, budget: str) -> float:
+    """Return the budget in bytes; print before anything is sent what a probe costs, and whether that may be more."""
+    budget_bytes = _quantity("--budget", budget, "B", "a size", "20 MB")
+    text = (
         f"a whole probe takes up to {cost['seconds']:.0f} s and sends up to {cost['bytes'] / 1e6:.3g} MB "
         f"at {mbps:.3g} Mbit/s, never more than {cost['bps'] / 1e6:.3g} Mbit/s; it ends early where the answer is clear"
     )
+    if cost["bytes"] > budget_bytes:
+        text += f". That may pass the budget of {budget_bytes / 1e6:.3g} MB (--budget); a stage that might is not sent"
+    click.echo(text, err=True)
+    return budget_bytes
 
 
 def _text(found: "Answer") -> str:

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from sojourn import _native
 from sojourn.detect.headers import LINKS, ROW, Connection
 from sojourn.faults import input_error
-from sojourn.reading import read_bytes
+from sojourn.reading import check_regular
 
-MAX_BYTES = 1 << 29
 MAX_PACKETS = 8_000_000
 """A download of a minute at 1 Gbit/s has as many with its acknowledgements."""
 HEADERS_BYTES = 96
 """As many have Ethernet, IPv4 and TCP with all its options, and a little more."""
 _SECTION = bytes.fromhex("0a0d0d0a")
+_BEGIN_BYTES = 4096
+"""Of a file in which its first header, and that of its first interface, are looked for."""
 _BACK_NS, _PAUSE_NS = 1_000_000_000, 60_000_000_000
 """Times may be out of order by less, as those of several queues of a network card; a pause is no transfer."""
 SUFFIXES = (".pcap", ".pcapng", ".cap")
@@ -58,8 +59,8 @@ class Capture:
         return int(self.rows["flow"].max()) + 1
 
 
-def read_capture(path: Path, data: bytes | None = None) -> Capture:
-    """Read a capture; `data` is what the file holds, where somebody has read or unpacked it already.
+def read_capture(path: Path) -> Capture:
+    """Read a capture piece by piece.
 
     A file that ends in the middle of a packet, or is damaged, is read up to there, and one with more than `MAX_PACKETS`
     up to these.
@@ -67,19 +68,24 @@ def read_capture(path: Path, data: bytes | None = None) -> Capture:
     Raises
     ------
     InputError
-        The file is no capture, is larger than `MAX_BYTES`, or has no packet that can be used.
+        The file is no capture, or has no packet that can be used.
     """
-    data = read_bytes(path, _WHAT, MAX_BYTES) if data is None else data
-    _check_begin(data, str(path))
-    rows, connections, packets, links, damage = _native.read_capture(data, MAX_PACKETS)
+    check_regular(path, _WHAT)
+    try:
+        with path.open("rb") as file:
+            begin = file.read(_BEGIN_BYTES)
+        _check_begin(begin, str(path))
+        rows, connections, packets, links, damage = _native.read_capture(path, MAX_PACKETS)
+    except OSError as error:
+        raise input_error(f"cannot be read: {error.strerror or error}", file=str(path)) from None
     if not rows:
         raise _nothing(str(path), packets, set(links), damage)
-    every = np.frombuffer(rows, dtype=ROW)
+    every = _joined(rows)
     table, jump = _of_one_clock(every)
     if (np.diff(table["time_ns"]) < 0).any():
         table = table[np.argsort(table["time_ns"], kind="stable")]
     ends = {number: (protocol, one, other) for number, protocol, one, other in connections}
-    return Capture(table, ends, packets - len(every), jump or damage, _snapped_bytes(data))
+    return Capture(table, ends, packets - len(every), jump or damage, _snapped_bytes(begin))
 
 
 def _snapped_bytes(data: bytes) -> int | None:
@@ -97,6 +103,17 @@ def _snapped_bytes(data: bytes) -> int | None:
         at += 12
     snapped = int.from_bytes(data[at : at + 4], order)
     return snapped if 0 < snapped < HEADERS_BYTES else None
+
+
+def _joined(parts: list[bytes]) -> NDArray[np.void]:
+    """Return rows that lie in parts as one array; each part is freed once it has been copied."""
+    table = np.empty(sum(map(len, parts)) // ROW.itemsize, dtype=ROW)
+    end = len(table)
+    while parts:
+        own = np.frombuffer(parts.pop(), dtype=ROW)
+        end -= len(own)
+        table[end : end + len(own)] = own
+    return table
 
 
 def _of_one_clock(table: NDArray[np.void]) -> tuple[NDArray[np.void], str | None]:
@@ -130,13 +147,13 @@ def _nothing(file: str, number: int, links: set[int], damage: str | None) -> Exc
 
 
 def _check_begin(data: bytes, file: str) -> None:
-    """Raise InputError for what does not begin as one of the two formats."""
+    """Raise InputError for a file whose first four bytes are of neither format."""
     if not data:
         raise input_error(f"the file is empty; allowed: {_ALLOWED}", file=file, found="0 bytes", allowed=_ALLOWED)
-    if data[:4] in MAGICS:
+    if data in MAGICS:
         return
     for begin, complaint in _OTHERS.items():
         if data.startswith(begin):
             raise input_error(f"{complaint}; allowed: {_ALLOWED}", file=file, allowed=_ALLOWED)
-    found = data[:4].hex(" ")
+    found = data.hex(" ")
     raise input_error(f"begins with {found}; allowed: {_ALLOWED}", file=file, found=found, allowed=_ALLOWED)

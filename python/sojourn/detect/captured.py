@@ -49,12 +49,7 @@ def read_streams(path: Path) -> tuple[list[Stream], list[str]]:
         path /= PACKETS
     if path.suffix.lower() == ".parquet":
         return _of_table(path)
-    return streams_of(path)
-
-
-def streams_of(path: Path, data: bytes | None = None) -> tuple[list[Stream], list[str]]:
-    """Return the streams of a capture, as `read_streams` does; `data` is what it holds, where that is known."""
-    capture = read_capture(path, data)
+    capture = read_capture(path)
     streams = of_capture(capture)
     if not streams:
         raise input_error("none of its packets carries data", file=str(path), allowed="a capture of a download")

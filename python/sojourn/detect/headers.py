@@ -19,12 +19,14 @@ ROW = np.dtype(
         ("stamp", "<u4"),
         ("echo", "<u4"),
         ("sack", "<u4"),
+        ("window", "<u2"),
+        ("scale", "u1"),
         ("options", "u1"),
     ]
 )
-"""A packet: `forth` is 1 in one of the two directions of its connection; `stamp`, `echo` and `sack` (the end of the
-first block) are the options of TCP that `options` says are there."""
-HAS_STAMPS, HAS_SACK = 1, 2
+"""A packet: `forth` is 1 in one of the two directions of its connection; `stamp`, `echo`, `sack` (the end of the
+first block) and `scale` are the options of TCP that `options` says are there; `window` is not scaled."""
+HAS_STAMPS, HAS_SACK, HAS_SCALE = 1, 2, 4
 TCP, UDP = 6, 17
 FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
 ECN_BITS, CE = 3, 3

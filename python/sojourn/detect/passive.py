@@ -191,8 +191,8 @@ def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) 
         "losses": lost,
         "isolated": apart,
     }
-    evidence = _evidence(log, lost, other, found)
-    hindered = _hindrance(largest, log, seen, lost)
+    evidence = (*largest.limits.sentences(), *_evidence(log, lost, other, found))
+    hindered = _hindrance(largest, log, seen, lost) or _never_full(largest, log)
     if hindered is not None and rate > 0:
         found["line"] = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate))
     if hindered is not None:
@@ -273,7 +273,7 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
             )
         if not log.marked.any():
             elsewhere = (
-                "what limited the download lies elsewhere"
+                stream.limits.elsewhere()
                 if stream.after is not None or stream.whole
                 else "only one direction was captured, and without acknowledgements a queue behind cannot be seen"
             )
@@ -285,6 +285,17 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
     if change > _MAX_CHANGE:
         return f"the rate of the path changed during the download, by a factor of {change:.1f}"
     return None
+
+
+def _never_full(stream: Stream, log: FlowLog) -> str | None:
+    """Return that the receiver kept the queue from being filled, where that is so."""
+    if not stream.limits.window_rules or log.lost.any() or log.marked.any():
+        return None
+    deepest_ms = quantile(waiting(log), 0.999) * 1e3
+    return (
+        "the receiver's window bounded what was on its way, so that the queue was never filled; "
+        f"no packet waited longer than {deepest_ms:.3g} ms"
+    )
 
 
 def _carries(rates: Sequence[float]) -> Carries:

@@ -253,6 +253,8 @@ def late(flow: FlowLog, skew_ppm: float, noise_s: float, random: np.random.Gener
 def estimate(rate_bps: float, asks: Collection[str] = ()) -> Mapping[str, float]:
     """Return the seconds and the most bytes of a whole probe at a rate: `seconds`, `bytes` and the peak `bps`.
 
+    `least_bytes` may be sent by a probe that ends as soon as it can, after the load.
+
     The queues that are asked for L4S mark, so that none of them needs the long overload.
     """
     begun = [find(), load(rate_bps)]
@@ -263,5 +265,6 @@ def estimate(rate_bps: float, asks: Collection[str] = ()) -> Mapping[str, float]
     return {
         "seconds": max(sum(stage.active_s for stage in stages) for stages in plans),
         "bytes": max(sum(stage.size_bytes for stage in stages) for stages in plans),
+        "least_bytes": sum(stage.size_bytes for stage in begun),
         "bps": rate_bps * OVERLOAD,
     }

@@ -8,7 +8,7 @@ queue between the capture and the receiver shows in the time to the acknowledgem
 import bisect
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sojourn.detect.capture import Capture
 from sojourn.detect.headers import ACK, CE, ECE, ECN_BITS, HAS_SACK, HAS_STAMPS, SYN, TCP, ends_of
+from sojourn.detect.limits import Limits, limits_of
 from sojourn.detect.log import FlowLog
 
 Times = NDArray[np.float64]
@@ -72,6 +73,8 @@ class Stream:
     """What the delays of `before` are counted in."""
     rtt_s: float | None = None
     """The least round-trip time that was seen, the handshake's among them."""
+    limits: Limits = field(default_factory=Limits)
+    """What its two hosts kept from being sent."""
     merged: bool = False
     """Whether packets were captured in larger pieces than a link carries."""
     whole: bool = False
@@ -86,14 +89,19 @@ class Stream:
 def of_capture(capture: Capture) -> list[Stream]:
     """Return the streams of a capture, the largest first; of many connections those with the most bytes."""
     origin_ns = int(capture.rows["time_ns"][0])
-    rows = capture.rows[np.isin(capture.rows["flow"], _largest(capture))]
-    order = np.argsort(rows["flow"], kind="stable")
-    bounds = np.flatnonzero(np.diff(rows["flow"][order])) + 1
+    flows, largest = capture.rows["flow"], set(_largest(capture).tolist())
+    order = np.argsort(flows, kind="stable")
+    bounds = np.flatnonzero(np.diff(flows[order])) + 1
     found = []
     for own in np.split(order, bounds):
-        name = ends_of(capture.connections[int(rows["flow"][own[0]])])
+        number = int(flows[own[0]])
+        if number not in largest:
+            continue
+        name = ends_of(capture.connections[number])
+        # Of a capture with one connection, as most are, nothing is copied.
+        rows = capture.rows if len(own) == len(flows) else capture.rows[own]
         for forth in (1, 0):
-            stream = _stream(rows[own], forth, name if forth else _reversed(name), origin_ns)
+            stream = _stream(rows, forth, name if forth else _reversed(name), origin_ns)
             if stream is not None:
                 found.append(stream)
     return sorted(found, key=lambda one: -one.total_bytes)
@@ -154,7 +162,10 @@ def _stream(rows: Any, forth: int, name: str, origin_ns: int) -> Stream | None:
     backward = rows[~ours & (rows["flags"] & ACK > 0)]
     seen = _Sequence.of(data, times)
     clock = _Clock.of(data, times)
-    after = _after(data, times, seen, backward, origin_ns)
+    acked_s = (backward["time_ns"] - origin_ns) / 1e9
+    ack = _acked(backward, acked_s, times, seen)
+    after = _after(data, times, seen, backward, acked_s, ack)
+    rtt_s = _rtt_s(rows, data, backward, after, origin_ns)
     return Stream(
         **about,
         echoes=int(((backward["flags"] & ECE > 0) & (backward["flags"] & SYN == 0)).sum()),
@@ -164,7 +175,8 @@ def _stream(rows: Any, forth: int, name: str, origin_ns: int) -> Stream | None:
         lost_after=len(seen.repeated),
         missed=sum(hole.packets for hole in seen.holes if hole.missing > 0 and hole.place < _RECOVERED * len(data)),
         resolution_s=1 / clock.hertz if clock is not None else 0.0,
-        rtt_s=_rtt_s(rows, data, backward, after, origin_ns),
+        rtt_s=rtt_s,
+        limits=limits_of(rows, data, seen.end, (backward, ack), {*seen.repeated, *seen.late}, rtt_s),
     )
 
 
@@ -303,7 +315,17 @@ def _before(data: Any, times: Times, seen: _Sequence, clock: _Clock | None) -> F
     return FlowLog(sent_s[order], received_s[order], sizes[order], marked[order])
 
 
-def _after(data: Any, times: Times, seen: _Sequence, backward: Any, origin_ns: int) -> FlowLog | None:
+def _acked(backward: Any, acked_s: Times, times: Times, seen: _Sequence) -> NDArray[np.int64]:
+    """Return the acknowledgement numbers without their wrap."""
+    near = np.searchsorted(times, acked_s)
+    reference = seen.end[np.clip(near - 1, 0, len(times) - 1)]
+    ack: NDArray[np.int64] = reference + _signed(backward["ack"], reference)
+    return ack
+
+
+def _after(
+    data: Any, times: Times, seen: _Sequence, backward: Any, acked_s: Times, ack: NDArray[np.int64]
+) -> FlowLog | None:
     """Return the time to the acknowledgement of each packet that alone can have led to one, and what was sent again."""
     if not len(backward):
         return None
@@ -311,10 +333,6 @@ def _after(data: Any, times: Times, seen: _Sequence, backward: Any, origin_ns: i
     is_first[[*seen.repeated, *seen.late]] = False
     own = np.flatnonzero(is_first)
     ends, begins = seen.end[own], seen.begin[own]
-    acked_s = (backward["time_ns"] - origin_ns) / 1e9
-    near = np.searchsorted(times, acked_s)
-    reference = seen.end[np.clip(near - 1, 0, len(times) - 1)]
-    ack = reference + _signed(backward["ack"], reference)
     sack = np.where(backward["options"] & HAS_SACK, ack + _signed(backward["sack"], ack), 0)
     advances = ack > np.concatenate([[np.int64(-1) << 62], np.maximum.accumulate(ack)[:-1]])
     targets = np.where(advances, ack, sack)

@@ -1,14 +1,17 @@
 """Captures: what the largest stream shows of the queue that it crossed, by the detector of captures."""
 
+import contextlib
 import ipaddress
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sojourn import InputError
 from sojourn.detect.capture import MAGICS
-from sojourn.detect.captured import streams_of
+from sojourn.detect.captured import read_streams
 from sojourn.detect.draw import FAMILIES
 from sojourn.detect.passive import AFTER, BEFORE, MIN_PACKETS, MIN_S, Leaving, Passive, leaving, looked_at, passive
 from sojourn.detect.stored import load_model
@@ -39,7 +42,12 @@ _DEEPEST = 0.999
 
 
 def _read(source: Source) -> Imported:
-    streams, notes = streams_of(Path(source.name), source.data)
+    with _as_file(source) as path:
+        try:
+            streams, notes = read_streams(path)
+        except InputError as error:
+            (told,) = error.diagnostics
+            raise input_error(**{**told, "file": source.name}) from None
     found = passive(streams, load_model(None), notes)
     if found.rate_mbps is None or found.packets < MIN_PACKETS or found.seconds < MIN_S:
         size = f"{found.packets} packets with data in {found.seconds:.2g} s"
@@ -77,6 +85,18 @@ def _read(source: Source) -> Imported:
         "Other traffic that answered to this queue, as transfers do, is not in the scenario.",
     ]
     return Imported("capture", source.name, {name: way}, rtt, found.seconds, tuple(measured), None, tuple(remarks))
+
+
+@contextlib.contextmanager
+def _as_file(source: Source) -> Iterator[Path]:
+    """Give the file itself, or one for what came through a pipe or was packed."""
+    if source.path is not None:
+        yield source.path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "capture.pcap")
+        path.write_bytes(source.data)
+        yield path
 
 
 def _direction(stream: Stream, place: str | None) -> str:

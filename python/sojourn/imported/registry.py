@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from sojourn.imported.line import Imported
-from sojourn.reading import input_error, read_bytes, shown, unknown_name
+from sojourn.reading import check_regular, input_error, read_bytes, shown, unknown_name
 
 GROUP = "sojourn.imports"
 """Entry points of packages: each is a `Kind`."""
@@ -25,6 +25,8 @@ class Source:
 
     name: str
     data: bytes
+    """The content; of a capture in a file only its begin, since it is read piece by piece."""
+    path: Path | None = None
 
     @functools.cached_property
     def text(self) -> str:
@@ -128,7 +130,13 @@ def _opened(source: str) -> Source:
         if len(data) > MAX_BYTES:
             raise input_error(f"too large: more than {MAX_BYTES} bytes", file=name, allowed=f"at most {MAX_BYTES}")
     else:
-        data, name = read_bytes(Path(source), "a measurement", MAX_BYTES), source
+        path, name = Path(source), source
+        check_regular(path, "a measurement")
+        with path.open("rb") as file:
+            begin = file.read(_SAMPLE_BYTES)
+        if kinds()["capture"].is_it(Source(name, begin)):
+            return Source(name, begin, path)
+        data = read_bytes(path, "a measurement", MAX_BYTES)
     if data[:2] == b"\x1f\x8b":
         unpacking = zlib.decompressobj(wbits=31)
         try:

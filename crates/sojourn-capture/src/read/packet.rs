@@ -15,21 +15,25 @@ pub(super) struct Packet {
     pub payload_bytes: u32,
     pub seq: u32,
     pub ack: u32,
+    /// As the header has it, before it is scaled.
+    pub window: u16,
     pub options: Options,
 }
 
-/// Options of TCP; `sack` is the end of the first block.
+/// Options of TCP; `sack` is the end of the first block, `scale` the shift of the window (RFC 7323).
 #[derive(Default)]
 pub(super) struct Options {
     pub stamp: u32,
     pub echo: u32,
     pub sack: u32,
-    /// `HAS_STAMPS`, `HAS_SACK`.
+    pub scale: u8,
+    /// `HAS_STAMPS`, `HAS_SACK`, `HAS_SCALE`.
     pub found: u8,
 }
 
 const HAS_STAMPS: u8 = 1;
 const HAS_SACK: u8 = 2;
+const HAS_SCALE: u8 = 4;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const TCP_BYTES: usize = 20;
@@ -66,6 +70,7 @@ pub(super) fn decode(link: u32, frame: &[u8], wire_bytes: u32) -> Option<Packet>
         payload_bytes: payload,
         seq: 0,
         ack: 0,
+        window: 0,
         options: Options::default(),
     };
     if ip.protocol == TCP {
@@ -73,6 +78,7 @@ pub(super) fn decode(link: u32, frame: &[u8], wire_bytes: u32) -> Option<Packet>
         let options = length.checked_sub(TCP_BYTES)?;
         packet.payload_bytes = payload.checked_sub(options as u32)?;
         (packet.seq, packet.ack, packet.flags) = (u32_at(transport, 4)?, u32_at(transport, 8)?, transport[13]);
+        packet.window = u16_at(transport, 14)?;
         packet.options = Options::of(&transport[TCP_BYTES..length.min(transport.len())]);
     }
     Some(packet)
@@ -160,7 +166,7 @@ fn ipv6(bytes: &[u8]) -> Option<Ip<'_>> {
 }
 
 impl Options {
-    /// Timestamps (RFC 7323) and the first SACK block (RFC 2018), as far as they were captured.
+    /// Timestamps and the window's scale (RFC 7323), and the first SACK block (RFC 2018), as far as they were captured.
     fn of(mut bytes: &[u8]) -> Options {
         let mut options = Options::default();
         while let [kind, length, ..] = *bytes {
@@ -178,6 +184,10 @@ impl Options {
                 (8, Some((stamp, echo))) if length == 10 => {
                     (options.stamp, options.echo) = (stamp, echo);
                     options.found |= HAS_STAMPS;
+                }
+                (3, _) if length == 3 => {
+                    options.scale = option[2];
+                    options.found |= HAS_SCALE;
                 }
                 (5, Some((_, end))) => {
                     options.sack = end;
