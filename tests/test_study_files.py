@@ -93,3 +93,9 @@ def test_lines_of_another_place_are_drawn_behind() -> None:
     assert len(axes.lines) == len(without.lines) + 2
     behind = [(line.get_xdata()[0], line.get_ydata()[0]) for line in axes.lines if line.get_alpha()]
     assert behind == [pytest.approx((98.0, 2.0)), pytest.approx((55.0, 45.0))]
+
+
+def test_an_axis_says_what_steps_have_made() -> None:
+    tables = TABLES | {"kind": "bars", "group": "tcp", "where": {"rate": 1}, "steps": [["plus", 100]]}
+    assert draw(tables, means(), AXES).axes[0].get_ylabel() == "tcp: share of the link [%]"
+    assert draw(tables | {"label": "sum [%]"}, means(), AXES).axes[0].get_ylabel() == "sum [%]"

@@ -340,7 +340,7 @@ def _finish(panel: Panel, axes: "Axes") -> None:
         return
     lying = bool(tables.get("horizontal"))
     if tables.get("kind", "line") not in _AGAINST:
-        label = _label(panel.selection(), panel.means)
+        label = tables.get("label") or _label(panel.selection(), panel.means)
         (axes.set_xlabel if lying else axes.set_ylabel)(label)
     if tables.get("logx"):
         axes.set_xscale("log")

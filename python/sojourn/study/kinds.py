@@ -214,6 +214,7 @@ FIGURE: Rules = {
     "by": _NAMES,
     "against": _PLACE,
     "behind": _PLACE,
+    "label": _LINE,
 }
 ITEM: Rules = {
     "name": _FILE,
