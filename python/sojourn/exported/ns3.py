@@ -202,7 +202,7 @@ def program(scenario: Scenario) -> Program:
         "FULL": str(full),
         "LINKS": _rows(_link(key, table) for key, table in links),
         "GROUPS": _rows(_group(one, tables, full) for one in tables["group"]),
-        "DEFAULTS": _rows(_pair(name, value) for name, value in _defaults(senders, links)),
+        "DEFAULTS": _rows(_pair(name, value) for name, value in _defaults(senders, links, seconds(tables["duration"]))),
     }
     text = PROGRAM.read_text(encoding="utf-8")
     for word, value in words.items():
@@ -307,7 +307,9 @@ def _full(group: Mapping[str, Any]) -> int:
     return round(amount(transport["payload"], "B")) + _HEADERS + (_TIMESTAMP if transport["timestamps"] else 0)
 
 
-def _defaults(senders: Sequence[Mapping[str, Any]], links: Sequence[tuple[str, Mapping[str, Any]]]) -> Attributes:
+def _defaults(
+    senders: Sequence[Mapping[str, Any]], links: Sequence[tuple[str, Mapping[str, Any]]], duration_s: float
+) -> Attributes:
     """Return what ns-3 is told of all sockets, and of each control."""
     if not senders:
         return []
@@ -329,6 +331,8 @@ def _defaults(senders: Sequence[Mapping[str, Any]], links: Sequence[tuple[str, M
     # Never the limit: a multiple of what path and queues can hold.
     longest = max(seconds(rtt) for group in senders for rtt in _each(group["rtt"]))
     most = sum(_limit_bytes(table) + amount(table["rate"], "bit/s") * longest / 8 for _, table in links)
+    # A sender's own line has an endless buffer, which a window that nothing is lost of fills.
+    most += sum(amount(group["access_rate"], "bit/s") * duration_s / 8 for group in senders if group.get("access_rate"))
     buffer = str(max(_LEAST_BUFFER, round(_BUFFERS * most)))
     found |= {"TcpSocket::SndBufSize": buffer, "TcpSocket::RcvBufSize": buffer}
     return [(name, value) for name, value in found.items() if value is not None]
