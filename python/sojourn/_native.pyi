@@ -345,7 +345,7 @@ class Scenario:
         """Return what each link could carry in the measured part, in Mbit/s, in the order of `links`."""
 
     def packets(self) -> list[tuple[int, int, list[int]]]:
-        """Return, for each group, the bytes of a full packet, those of its headers, and its bytes on each link's wire."""
+        """Return, for each group, the bytes of a full packet and of its headers, and the former on each link's wire."""
 
     def routes(self) -> list[list[tuple[list[int], list[int], int | None, str | None]]]:
         """Return the routes of each group: one for all flows, or one for each, dealt out in turn.
