@@ -2,6 +2,7 @@
 
     python -m benchmarks.networks
     python -m benchmarks.networks --kernel
+    python -m benchmarks.networks --phases
     python -m benchmarks.networks --speed
     python -m benchmarks.networks --render
 
@@ -67,13 +68,17 @@ CORE_MBPS = 20
 """For each home: the core is narrower than all lines together."""
 
 
-def lot(queue: str, control: str, links: int, shift_ms: float = 0.0) -> Scenario:
-    """Return the parking lot as ns-3 has it; with a shift all round trips are longer by so much."""
+def lot(queue: str, control: str, links: int, shift_ms: float = 0.0, jitter_ms: float = 0.0) -> Scenario:
+    """Return the parking lot as ns-3 has it; with a shift all round trips are longer by so much.
+
+    With a jitter each packet takes up to so much longer on each link, drawn at random, and none overtakes.
+    """
     kind: dict[str, Any] = {"kind": queue, "limit": f"{LIMIT - 1} packets"} | (
         {} if queue == "droptail" else {"preset": "ns3"}
     )
     kind |= {"perfect": True} if queue == "fq_codel" else {}
     link = {"rate": f"{RATE_MBPS:g} Mbit/s", "delay": f"{DELAY_MS:g} ms", "queue": kind}
+    link |= {"jitter": f"{jitter_ms:g} ms"} if jitter_ms else {}
     names = ["bottleneck", *(f"link-{number}" for number in range(2, links + 1))]
     ends = [{"from": f"n{place}", "to": f"n{place + 1}"} for place in range(links)]
 
@@ -141,16 +146,19 @@ def cell(program: Path, queue: str, control: str, links: int) -> dict[str, Any]:
     return found
 
 
-def phases() -> dict[str, list[float]]:
+def phases(jitter_ms: float = 0.0) -> dict[str, list[float]]:
     """Run the cells of DropTail with round trips that are longer by less than a packet's time."""
-    long = [
-        [
-            [run.groups["long"].goodput_mbps for run in lot("droptail", "newreno", links, shift).with_(RUNS).run().runs]
-            for links in PHASED
-        ]
-        for shift in SHIFTS_MS
-    ]
-    return {f"{shift:g}": [statistics.mean(runs) for runs in row] for shift, row in zip(SHIFTS_MS, long, strict=True)}
+
+    def long(links: int, shift_ms: float) -> float:
+        runs = lot("droptail", "newreno", links, shift_ms, jitter_ms).with_(RUNS).run().runs
+        return statistics.fmean(float(run.groups["long"].goodput_mbps) for run in runs)
+
+    return {f"{shift_ms:g}": [long(links, shift_ms) for links in PHASED] for shift_ms in SHIFTS_MS}
+
+
+def both_phases() -> dict[str, dict[str, list[float]]]:
+    """Run them as they are, and with a random time of up to a packet's for each packet, which dissolves phases."""
+    return {"phases": phases(), "dissolved": phases(PACKET_MS)}
 
 
 def on_kernel() -> dict[str, dict[str, dict[str, list[float]]]]:
@@ -240,6 +248,11 @@ def of_kernel(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def _ratios(rows: dict[str, list[float]]) -> list[str]:
+    """Return the most over the least of each column."""
+    return [f"{max(means) / min(means):.1f}" for means in zip(*rows.values(), strict=True)]
+
+
 def page(found: dict[str, Any]) -> str:
     """Return the page."""
     rows, held = [], 0
@@ -284,11 +297,24 @@ def page(found: dict[str, Any]) -> str:
                 longer by less than the 1.2 ms of a packet: what the long flow gets changes as much as from one
                 simulator to the other. A managed queue does not drop by the buffer, and agrees."""
             ),
+            paragraph(
+                f"""Their remedy is a random time of up to a packet's for each packet. With up to {PACKET_MS:g} ms of
+                jitter on each link the same shifts change far less, as the last row says: what differed was the phase.
+                ns-3 has no such jitter here. `python -m benchmarks.networks --phases` runs these rows."""
+            ),
             table(
-                ["round trips longer by", *(f"{links} links, Mbit/s>" for links in PHASED)],
                 [
-                    *([f"{shift} ms", *(f"{mean:.2f}" for mean in means)] for shift, means in found["phases"].items()),
-                    ["in ns-3", *(f"{statistics.mean(theirs[links]):.2f}" for links in PHASED)],
+                    "round trips longer by",
+                    *(f"{links} links, Mbit/s>" for links in PHASED),
+                    *(f"{links} links with jitter>" for links in PHASED),
+                ],
+                [
+                    *(
+                        [f"{shift} ms", *(f"{mean:.2f}" for mean in (*means, *found["dissolved"][shift]))]
+                        for shift, means in found["phases"].items()
+                    ),
+                    ["in ns-3", *(f"{statistics.mean(theirs[links]):.2f}" for links in PHASED), *["-"] * len(PHASED)],
+                    ["most over least", *_ratios(found["phases"]), *_ratios(found["dissolved"])],
                 ],
             ),
             *of_kernel(load(KERNEL)),
@@ -314,9 +340,10 @@ def main(arguments: Sequence[str]) -> None:
     )
     parser.add_argument("--render", action="store_true", help="write the page from the numbers of the last run")
     parser.add_argument("--kernel", action="store_true", help="run those on the kernel alone")
+    parser.add_argument("--phases", action="store_true", help="run those with other phases, alone")
     parser.add_argument("--speed", action="store_true", help="measure what homes cost, alone")
     asked = parser.parse_args(arguments)
-    whole = not (asked.render or asked.kernel or asked.speed)
+    whole = not (asked.render or asked.kernel or asked.phases or asked.speed)
     if whole or asked.kernel:
         save(KERNEL, on_kernel())
     if whole:
@@ -325,7 +352,9 @@ def main(arguments: Sequence[str]) -> None:
         for queue, control, links in CELLS:
             say(f"{queue}, {control}, {links} links")
             cells.append(cell(program, queue, control, links))
-        save(NAME, {"cells": cells, "phases": phases(), "speed": speed(program)})
+        save(NAME, {"cells": cells, **both_phases(), "speed": speed(program)})
+    elif asked.phases:
+        save(NAME, {**load(NAME), **both_phases()})
     elif asked.speed:
         save(NAME, {**load(NAME), "speed": speed(build_ns3(source=SOURCE))})
     write_page(PAGE, page(load(NAME)))

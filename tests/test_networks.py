@@ -82,6 +82,26 @@ def test_what_others_get_is_left_out_of_the_shares() -> None:
     assert found[0].fair_mbps == pytest.approx(4.83, abs=0.05)
 
 
+def test_shares_are_of_what_framing_leaves() -> None:
+    # 1,500 bytes and 40 of PPPoE with AAL5 are 33 cells of 53; in the second link they are themselves.
+    tables = lot().to_dict()
+    bottleneck = {**tables["bottleneck"], "framing": "pppoe-llcsnap"}
+    found = {one.group: one for one in fairness.divisions(lot(bottleneck=bottleneck).run())}
+    half = 10 / 2 * 1500 / (33 * 53)
+    assert found["one"].fair_mbps == pytest.approx(half * 1448 / 1500)
+    assert found["two"].fair_mbps == pytest.approx((10 - half) * 1448 / 1500)
+    assert all(0.85 < one.least <= one.most < 1.15 for one in found.values())
+
+
+def test_a_page_says_why_a_medium_has_no_shares(tmp_path: Path) -> None:
+    from sojourn.pages import write
+
+    page = tmp_path / "page.html"
+    result = sojourn.Scenario.load("home-wifi", {"duration": "3 s", "warmup": "0.5 s", "runs": 1}).run(series=True)
+    write(result.page("sojourn run home-wifi"), page)
+    assert "No max-min shares: what a medium that stations share can carry depends on who sends." in page.read_text()
+
+
 def test_data_waits_where_a_queue_is() -> None:
     tables = lot("droptail").to_dict()
     hop = [{**tables["hop"][0], "rate": "5 Mbit/s"}]
@@ -97,6 +117,16 @@ def test_only_groups_that_cross_the_bottleneck_are_its_own() -> None:
     assert networks.crossing(result.native) == ["long", "one"]
     shown = [text.get_text() for text in result.plot().axes[1].get_legend().get_texts()]
     assert [text for text in shown if "other links" in text] == ["two (other links)"]
+
+
+def test_links_stand_in_the_order_of_the_file(command: Command) -> None:
+    phase = [{"name": "late", "from": "1 s", "to": "2 s"}]
+    run = (
+        sojourn.Scenario.load("parking-lot", {"duration": "2 s", "warmup": "0.5 s", "phase": phase}).run(runs=1).runs[0]
+    )
+    assert list(run.hops) == list(run.phases["late"].hops) == ["second", "third", "fourth"]
+    heads = command("run", "parking-lot", "--set", "duration=2 s", "--set", "warmup=0.5 s", "--runs", "1").out
+    assert re.search(r"bottleneck +second +third +fourth", heads)
 
 
 def test_many_links_are_shown_as_one(command: Command, tmp_path: Path) -> None:

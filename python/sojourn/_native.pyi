@@ -345,6 +345,9 @@ class Scenario:
     def mean_rates_mbps(self) -> list[float]:
         """Return what each link could carry in the measured part, in Mbit/s, in the order of `links`."""
 
+    def packets(self) -> list[tuple[int, int, list[int]]]:
+        """Return, for each group, the bytes of a full packet and of its headers, and the former on each link's wire."""
+
     def routes(self) -> list[list[tuple[list[int], list[int], int | None, str | None]]]:
         """Return the routes of each group: one for all flows, or one for each, dealt out in turn.
 

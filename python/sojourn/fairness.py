@@ -17,8 +17,14 @@ if TYPE_CHECKING:
     from sojourn.measured import Measured
 
 
-def max_min(capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ...], float]]) -> list[float]:
+def max_min(
+    capacities: Mapping[str, float],
+    flows: Sequence[tuple[tuple[str, ...], float]],
+    costs: Sequence[Mapping[str, float]] = (),
+) -> list[float]:
     """Divide links among flows, each of which crosses some of them and wants at most so much; in the same unit.
+
+    Each unit of a flow takes one of a link's, or what `costs` says for this flow and link: framing takes more.
 
     Two links in a row, one flow over both and one over each (a parking lot), and a flow that wants little:
 
@@ -26,9 +32,11 @@ def max_min(capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ..
     [2.0, 8.0, 2.0]
     >>> max_min({"a": 10.0}, [(("a",), 99.0), (("a",), 1.0)])
     [9.0, 1.0]
+    >>> max_min({"a": 10.0}, [(("a",), 99.0), (("a",), 99.0)], [{"a": 1.5}, {}])
+    [4.0, 4.0]
     """
     given = [0.0] * len(flows)
-    links = _Links(capacities, flows)
+    links = _Links(capacities, flows, costs)
     rising = set(range(len(flows)))
     # All flows rise together; the next one to end has enough, or crosses the link that is full next.
     for flow in sorted(rising, key=lambda flow: flows[flow][1]):
@@ -49,19 +57,27 @@ def max_min(capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ..
 class _Links:
     """The links that flows still rise on, by the level at which each will be full."""
 
-    def __init__(self, capacities: Mapping[str, float], flows: Sequence[tuple[tuple[str, ...], float]]) -> None:
+    def __init__(
+        self,
+        capacities: Mapping[str, float],
+        flows: Sequence[tuple[tuple[str, ...], float]],
+        costs: Sequence[Mapping[str, float]],
+    ) -> None:
         self.ways = [links for links, _ in flows]
+        self.costs = costs or [{}] * len(flows)
         self.crossing: dict[str, set[int]] = defaultdict(set)
+        self.weight: dict[str, float] = defaultdict(float)
         for flow, links in enumerate(self.ways):
             for link in links:
                 self.crossing[link].add(flow)
+                self.weight[link] += self.costs[flow].get(link, 1.0)
         self.left = {link: capacities[link] for link in self.crossing}
         self.filling = [(self._full_at(link), link) for link in self.crossing]
         heapify(self.filling)
 
     def _full_at(self, link: str) -> float:
         """Return the level at which a link is full; it only grows, since flows leave below it."""
-        return max(self.left[link], 0.0) / len(self.crossing[link])
+        return max(self.left[link], 0.0) / self.weight[link]
 
     def next_full(self, below: float) -> tuple[float, list[int]] | None:
         """Return the level of the link that is full next, where that is below one, and the flows that it ends."""
@@ -77,8 +93,10 @@ class _Links:
     def leave(self, flow: int, level: float) -> None:
         """End a flow at a level."""
         for link in self.ways[flow]:
+            cost = self.costs[flow].get(link, 1.0)
             self.crossing[link].discard(flow)
-            self.left[link] -= level
+            self.left[link] -= level * cost
+            self.weight[link] -= cost
 
 
 @dataclass
@@ -98,23 +116,31 @@ class Division:
 def divisions(result: "Measured", run: int = 0) -> list[Division]:
     """Return, for each group whose flows want all they can get, what they got of their max-min shares.
 
-    None where stations share a medium: what that can carry depends on who sends.
+    Shares are of packets' bytes, of which a link's `framing` makes more. None where stations share a medium: what that
+    can carry depends on who sends.
     """
     native = result.native
     if "station" in result.scenario:
         return []
     capacities = dict(zip(native.links, native.mean_rates_mbps(), strict=True))
-    greedy = {group.name: _payload_share(group) for group in result.scenario.group if _wants_all(group)}
+    greedy = [group.name for group in result.scenario.group if _wants_all(group)]
+    packets = {name: packet for (name, _), packet in zip(native.groups, native.packets(), strict=True)}
+    payloads = {name: 1.0 - header / packet for name, (packet, header, _) in packets.items()}
+    framings = {
+        name: {link: wire / packet for link, wire in zip(native.links, wires, strict=True)}
+        for name, (packet, _, wires) in packets.items()
+    }
     ways = list(networks.ways(native))
     goodputs = [flow.goodput_mbps for flow in result.runs[run].flows]
     wanted = [
-        (links, max(capacities.values(), default=0.0) if group in greedy else goodput)
+        (links, max(capacities.values(), default=0.0) if group in greedy else goodput / (payloads[group] or 1.0))
         for (group, links), goodput in zip(ways, goodputs, strict=True)
     ]
-    fair = max_min(capacities, wanted)
+    fair = max_min(capacities, wanted, [framings[group] for group, _ in ways])
     found = []
-    for name, payload in greedy.items():
-        own = [(fair[place] * payload, goodputs[place]) for place, (group, _) in enumerate(ways) if group == name]
+    for name in greedy:
+        places = [place for place, (group, _) in enumerate(ways) if group == name]
+        own = [(fair[place] * payloads[name], goodputs[place]) for place in places]
         parts = [goodput / share for share, goodput in own if share > 0.0]
         if parts:
             means = [sum(values) / len(own) for values in zip(*own, strict=True)]
@@ -124,12 +150,6 @@ def divisions(result: "Measured", run: int = 0) -> list[Division]:
 
 def _wants_all(group: Mapping[str, Any]) -> bool:
     return group["traffic"]["kind"] == "bulk" and "size" not in group["traffic"]
-
-
-def _payload_share(group: Mapping[str, Any]) -> float:
-    payload, _, _ = str(group["transport"]["payload"]).partition(" ")
-    header, _, _ = str(group["transport"]["header"]).partition(" ")
-    return float(payload) / (float(payload) + float(header))
 
 
 def waits(result: "Measured", run: int = 0) -> dict[str, dict[str, float]]:

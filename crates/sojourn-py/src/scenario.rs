@@ -7,7 +7,9 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Base, Diagnostics, Group, Loaded, Trace, Traffic, Which};
-use sojourn_sim::{BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, place, run_all};
+use sojourn_sim::{
+    BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, header_bytes, named_links, options, place, run_all,
+};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -135,6 +137,19 @@ impl Scenario {
         let seconds = to.since(from).as_secs_f64();
         let mbps = |place| capacity_bytes(&self.inner, place, from, to) * 8.0 / seconds / 1e6;
         (0..self.links().len()).map(mbps).collect()
+    }
+
+    /// For each group the bytes of a full packet, those of its headers, and what it occupies on the wire of each link.
+    fn packets(&self) -> Vec<(u32, u32, Vec<u32>)> {
+        let links = named_links(&self.inner);
+        let packet = |group: &Group| {
+            let (bytes, header) = (group.packet_bytes(), header_bytes(group, &options(group)));
+            let framed = |(_, _, link): &(_, _, &sojourn_scenario::Link)| {
+                link.framing().map_or(bytes, |framing| framing.bytes(bytes))
+            };
+            (bytes, header, links.iter().map(framed).collect())
+        };
+        self.inner.groups.iter().map(packet).collect()
     }
 
     /// For each group, the routes of its data, as places among `links`: one for all of its flows, or one for each.

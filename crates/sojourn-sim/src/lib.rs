@@ -41,6 +41,7 @@ mod tokens;
 mod wanted;
 mod world;
 
+pub use build::{header_bytes, options};
 pub use decisions::{Decision, DecisionLog, DecisionRow};
 pub use flow::FIRST_PORT;
 pub use network::{BOTTLENECK, named_links, place};
@@ -49,9 +50,9 @@ pub use outside::{Departure, Glimpse, OutsidePacket};
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::metric::{Metric, metrics};
 pub use record::{
-    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Mean, Milliseconds, PaddingRecord,
-    PhaseGroupRecord, PhaseLinkRecord, PhaseRecord, QueueMs, Record, StationRecord, TrainRecord, VideoRecord,
-    VoipRecord,
+    AccessRecord, ByName, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Mean, Milliseconds,
+    PaddingRecord, PhaseGroupRecord, PhaseLinkRecord, PhaseRecord, QueueMs, Record, StationRecord, TrainRecord,
+    VideoRecord, VoipRecord,
 };
 pub use runs::{run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};

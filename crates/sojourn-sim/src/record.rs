@@ -1,11 +1,13 @@
 //! The run record: what every world answers with, in the same names and units.
 
+mod by_name;
 mod distributions;
 pub mod metric;
 #[cfg(test)]
 mod tests;
 
 use crate::times::Coarse;
+pub use by_name::ByName;
 pub use distributions::{DelayMs, Fct, Known, Mean, MeanMax, Milliseconds, QueueMs};
 use metric::record;
 use serde::{Serialize, Serializer};
@@ -31,9 +33,9 @@ record! {
         /// The return link, where there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub reverse: Option<LinkRecord>,
-        /// Further links by name, where there are any.
-        #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-        pub hops: BTreeMap<String, LinkRecord>,
+        /// Further links by name in the order of the file, where there are any.
+        #[serde(skip_serializing_if = "ByName::is_empty")]
+        pub hops: ByName<LinkRecord>,
         /// Stations by name, where the bottleneck is an access point.
         #[serde(skip_serializing_if = "BTreeMap::is_empty")]
         pub stations: BTreeMap<String, StationRecord>,
@@ -225,9 +227,9 @@ pub struct PhaseRecord {
     /// The return link, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverse: Option<PhaseLinkRecord>,
-    /// Further links by name, where there are any.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub hops: BTreeMap<String, PhaseLinkRecord>,
+    /// Further links by name in the order of the file, where there are any.
+    #[serde(skip_serializing_if = "ByName::is_empty")]
+    pub hops: ByName<PhaseLinkRecord>,
     /// The stations' own queues by name, where the bottleneck is an access point.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub stations: BTreeMap<String, PhaseLinkRecord>,

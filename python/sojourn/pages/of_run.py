@@ -67,11 +67,14 @@ def _network(result: "Measured") -> list[Fold]:
     grids = [(report.division_grid(result), "Max-min shares"), (_waits(result), "Where data waited longest")]
     busiest = max(metrics.links(result.runs[0]), key=lambda link: link[1]["utilization"] or 0.0)
     name, percent = busiest[0].removeprefix(f"{metrics.HOPS}_"), 100 * (busiest[1]["utilization"] or 0.0)
+    said = "A share is max-min fair where no flow can have more without one that has no more having less."
+    if "station" in result.scenario:
+        said = "No max-min shares: what a medium that stations share can carry depends on who sends."
     finding, caption = f"The busiest link is {name}, used to {percent:.1f} %.", "The mean over runs is drawn."
     return [
         Fold(
             "The network, and what would be fair",
-            ["A share is max-min fair where no flow can have more without one that has no more having less."],
+            [said],
             tables=[Table.of_grid(grid, title) for grid, title in grids if grid is not None],
             pictures=[picture(network(result.native, result.scenario, result), finding, caption, name="network")],
         )
