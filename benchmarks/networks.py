@@ -299,8 +299,9 @@ def page(found: dict[str, Any]) -> str:
             ),
             paragraph(
                 f"""Their remedy is a random time of up to a packet's for each packet. With up to {PACKET_MS:g} ms of
-                jitter on each link the same shifts change far less, as the last row says: what differed was the phase.
-                ns-3 has no such jitter here. `python -m benchmarks.networks --phases` runs these rows."""
+                jitter on each link the same shifts change far less, as the last columns say: much of it is phase.
+                Whether all is, is open, since ns-3 has no such jitter here. `python -m benchmarks.networks --phases`
+                runs these rows."""
             ),
             table(
                 [
