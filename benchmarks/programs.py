@@ -1,6 +1,7 @@
 """A program behind `sojourn shell`, beside the simulation and a kernel's own queues; writes a page of docs/validation::
 
 python -m benchmarks.programs             # measure in real time, simulate, run the kernel (15 minutes; needs iperf3)
+python -m benchmarks.programs --bounds    # only one flow with DropTail, lateness and the ping (two minutes)
 python -m benchmarks.programs --render    # only write the page, from the stored numbers
 """
 
@@ -11,11 +12,12 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sojourn
-from benchmarks.common import Document, load, paragraph, save, say, table, write_page, yes
+from benchmarks import emulators
+from benchmarks.common import RESULTS, Document, load, paragraph, save, say, table, write_page, yes
 
 NAME = "programs"
 PAGE = "validation/programs"
@@ -33,30 +35,40 @@ _SERVER = "iperf3 -s"
 _HERE, _SIM, _KERNEL = "shell", "sim", "linux"
 
 
-def main() -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Command line; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.programs", description="Programs behind sojourn shell.")
     parser.add_argument("--render", action="store_true", help="only write the page, from the stored numbers")
-    if not parser.parse_args().render:
+    parser.add_argument("--bounds", action="store_true", help="only measure again what the first paragraph says")
+    arguments = parser.parse_args(words)
+    if not arguments.render:
         if shutil.which("iperf3") is None:
             print("programs: skipped: iperf3 is not installed", file=sys.stderr)
             return 1
-        measure()
+        measure(CELLS[:1] if arguments.bounds else CELLS)
     write_page(PAGE, "\n\n".join(render(load(NAME))))
     return 0
 
 
-def measure() -> None:
-    """Run all cells, one after the other; keep what was measured."""
-    found: dict[str, Any] = {"kernel": platform.release(), "processors": os.cpu_count(), "cells": {}, "rates": {}}
-    for queue, control, flows in CELLS:
+def measure(cells: Sequence[tuple[str, str, int]]) -> None:
+    """Run cells, one after the other; keep what was measured, and of other cells what was before."""
+    before = load(NAME)["cells"] if cells != CELLS else {}
+    found: dict[str, Any] = {
+        "kernel": platform.release(),
+        "processors": os.cpu_count(),
+        "cells": {**before},
+        "rates": {},
+    }
+    for queue, control, flows in cells:
         name = f"{queue} {control} {flows}"
         say(name)
         found["cells"][name] = {
+            **before.get(name, {}),
             _HERE: _program(queue, control, flows),
             _SIM: _simulated(queue, control, flows, _SIM, SIMULATED),
-            _KERNEL: _simulated(queue, control, flows, _KERNEL, RUNS),
         }
+        if not before:
+            found["cells"][name][_KERNEL] = _simulated(queue, control, flows, _KERNEL, RUNS)
     for mbps in RATES_MBPS:
         say(f"{mbps} Mbit/s")
         found["rates"][str(mbps)] = _timed(mbps)
@@ -130,14 +142,21 @@ def _timed(mbps: int) -> dict[str, Any]:
 
 def _pings() -> dict[str, float]:
     """Return what a ping on the idle path takes beyond delay and serialisation, and what one takes without a path."""
-    command = [sys.executable, "-m", "sojourn", "shell", "-", "--alone", "--", "ping", "-q", "-i", "0.05", "-c", "100"]
+    path = [sys.executable, "-m", "sojourn", "shell", "-", "--alone"]
+    ping = ["--", "ping", "-q", "-i", "0.05", "-c", "100", "10.77.0.1"]
     text = sojourn.scenario({**_path("droptail"), "group": _groups()}).to_toml()
-    said = subprocess.run([*command, "10.77.0.1"], input=text, capture_output=True, text=True, check=True).stdout
+
+    def beyond_ms(words: Sequence[str]) -> float:
+        said = subprocess.run(words, input=text, capture_output=True, text=True, check=True).stdout
+        return _mean_rtt(said) - (RTT_MS + 84 * 8 / 20_000)
+
     bare = subprocess.run(
         ["ping", "-q", "-i", "0.05", "-c", "100", "127.0.0.1"], capture_output=True, text=True, check=True
     )
-    exact = RTT_MS + 84 * 8 / 20_000
-    return {"beyond_ms": _mean_rtt(said) - exact, "bare_ms": _mean_rtt(bare.stdout)}
+    return {
+        "beyond_ms": beyond_ms([*path, *ping]),
+        "bare_ms": _mean_rtt(bare.stdout),
+    }
 
 
 def _mean_rtt(said: str) -> float:
@@ -150,6 +169,7 @@ def render(document: Document) -> list[str]:
     agree = {name: _agrees(name, both) for name, both in cells.items()}
     plain = [holds for name, holds in agree.items() if name.startswith("droptail")]
     ping = document["ping"]
+    beside = emulators.section(load(emulators.NAME)) if (RESULTS / f"{emulators.NAME}.json").exists() else []
     return [
         "# Does a program behind `sojourn shell` meet the path that was simulated?",
         "<!-- Written by `python -m benchmarks.programs`. Do not edit by hand. -->",
@@ -181,7 +201,14 @@ def render(document: Document) -> list[str]:
         "## How late are packets?",
         paragraph(_LATE),
         table(
-            ["rate [Mbit/s]>", "packets a second>", "goodput [Mbit/s]>", "median [ms]>", "p99 [ms]>", "p99.9 [ms]>"],
+            [
+                "rate [Mbit/s]>",
+                "packets a second>",
+                "goodput [Mbit/s]>",
+                "median [ms]>",
+                "p99 [ms]>",
+                "p99.9 [ms]>",
+            ],
             [
                 [
                     rate,
@@ -192,6 +219,7 @@ def render(document: Document) -> list[str]:
                 for rate, one in document["rates"].items()
             ],
         ),
+        *beside,
         "## How was it measured?",
         paragraph(
             f"A path of 20 Mbit/s and {RTT_MS} ms, with {LIMIT_PACKETS} packets of buffer (CAKE has its own). Each "

@@ -255,6 +255,32 @@ def test_every_packet_is_accounted_for(path: str) -> None:
 
 @pytest.mark.testbed
 @pytest.mark.real_time
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_the_kernel_leaves_together_crosses_as_packets_of_1500_bytes(path: str, place: int) -> None:
+    """Of a transfer by TCP every byte arrives, in segments of at most 1448 or 1428 bytes."""
+    address, payload = inside.addresses(inside.OTHERS, 0)[place], 1448 - 20 * place
+    serve = (
+        "import socket\ns = socket.create_server(('::', 9), family=socket.AF_INET6, dualstack_ipv6=True)\n"
+        "c, _ = s.accept()\nsent = bytearray()\n"
+        "while data := c.recv(65536): sent += data\n"
+        "c.sendall(str((len(sent), sum(sent))).encode())\n"
+    )
+    send = (
+        f"import socket\ns = socket.create_connection(('{address}', 9))\ndata = bytes(range(250)) * 4000\n"
+        "s.sendall(data)\ns.shutdown(socket.SHUT_WR)\nassert s.recv(99).decode() == str((len(data), sum(data)))\n"
+    )
+    words = ["--alone", "--server", shlex.join([sys.executable, "-c", serve])]
+    run = record(*words, "--", sys.executable, "-c", send, path=path)
+    told = run["shell"]
+    assert (told["status"], told["unread"], told["dropped"]) == (0, 0, 0)
+    assert told["packets_in"] == told["packets_out"] + told["lost"] + told["refused"] + told["under_way"]
+    carried = run["groups"]["sent"]["goodput_mbps"] * 1e6 / 8 * run["duration_s"]
+    assert 1_000_000 <= carried < 1_200_000
+    assert told["packets_in"] >= 1_000_000 / payload
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
 def test_marks_reach_the_other_end_and_code_points_stay(path: str) -> None:
     """A queue that marks everything: what the server sees of a datagram with ECT(0) and LE is CE and LE."""
     serve = (

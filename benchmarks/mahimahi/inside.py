@@ -1,6 +1,9 @@
 """Runs in a network namespace of its own: a sink, and senders behind the shells. Only the standard library is used.
 
 python inside.py '{"delay": [...], "link": [...], "control": "cubic", "flows": 1, "seconds": 60}'
+python inside.py '{"delay": [...], "link": [...], "beside": [COMMAND...], "send": [COMMAND..., "PEER", ...]}'
+
+The second form runs other commands than its own sink and senders; "PEER" stands for the sink's address.
 """
 
 import json
@@ -36,6 +39,7 @@ def main() -> int:
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
     threading.Thread(target=_sink, daemon=True).start()
+    beside = subprocess.Popen(plan["beside"]) if "beside" in plan else None
     nobody = pwd.getpwnam("nobody")
     shells = subprocess.Popen(
         [*plan["delay"], "/bin/sh", "-c", _FORWARDING, "sh", *plan["link"], "/bin/sh", "-c", _HOLDER],
@@ -55,10 +59,16 @@ def main() -> int:
         enter = ["nsenter", "--net", "--target"]
         subprocess.run([*enter, between, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1"], check=True)
         innermost, peer = shells.stdout.readline().split()
-        sending = json.dumps({key: plan[key] for key in ("control", "flows", "seconds")} | {"peer": peer})
-        subprocess.run([*enter, innermost, sys.executable, __file__, sending], check=True)
+        if "send" in plan:
+            sending = [peer if word == "PEER" else word for word in plan["send"]]
+        else:
+            own = {key: plan[key] for key in ("control", "flows", "seconds")} | {"peer": peer}
+            sending = [sys.executable, __file__, json.dumps(own)]
+        subprocess.run([*enter, innermost, *sending], check=True)
     finally:
         shells.stdin.close()
+        if beside:
+            beside.kill()
     return shells.wait()
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks.mahimahi.cells import DURATION_S, QUEUES, RTT_MS, Cell, write_return_link
 
 SHELLS = ("mm-delay", "mm-link")
+INSIDE = str(Path(__file__).with_name("inside.py"))
 _HELPERS = ("ip", "iptables", "nsenter", "unshare", "dnsmasq")
 _GRACE_S = 30
 
@@ -70,7 +71,7 @@ def run(cell: Cell, shells: dict[str, Path]) -> Measured:
 
     Raises ShellError where a shell fails.
     """
-    with _private(shells) as folder:
+    with private(shells) as folder:
         shutil.copyfile(cell.trace, folder / "link")
         back, log = write_return_link(folder), folder / "log"
         log.touch(mode=0o666)
@@ -83,8 +84,7 @@ def run(cell: Cell, shells: dict[str, Path]) -> Measured:
         ]
         shells_of = {"delay": delay, "link": link}
         plan = {**shells_of, "control": cell.control, "flows": cell.flows, "seconds": DURATION_S}
-        here = Path(__file__).with_name("inside.py")
-        inside = ["unshare", "--net", sys.executable, str(here), json.dumps(plan)]
+        inside = ["unshare", "--net", sys.executable, INSIDE, json.dumps(plan)]
         try:
             done = subprocess.run(
                 inside, capture_output=True, text=True, check=False, timeout=DURATION_S + _GRACE_S, env=_environment()
@@ -115,7 +115,7 @@ def read_log(text: str, load: float) -> Measured:
 
 
 @contextmanager
-def _private(shells: dict[str, Path]) -> Iterator[Path]:
+def private(shells: dict[str, Path]) -> Iterator[Path]:
     """Yield a folder with setuid copies of the shells."""
     with tempfile.TemporaryDirectory(prefix="sojourn-mahimahi-") as name:
         folder = Path(name)
