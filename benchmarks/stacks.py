@@ -2,6 +2,7 @@
 
 python -m benchmarks.stacks             # build the stacks, run all cells (some 7 minutes)
 python -m benchmarks.stacks --transfers # only the short transfers, seconds
+python -m benchmarks.stacks --restarts  # only bursts after pauses, a minute
 python -m benchmarks.stacks --sockets   # only the stack over real sockets, in real time (5 minutes)
 python -m benchmarks.stacks --render    # only write the page, from the stored numbers
 """
@@ -22,7 +23,7 @@ from sojourn.trial.suite import load as load_suite
 from sojourn.worlds.stacks import Own
 
 NAME = "stacks"
-STACKS = {
+STACKS: dict[str, dict[str, str | None]] = {
     "quinn": {"newreno": "newreno", "cubic": "cubic", "bbr": "bbr"},
     "quiche": {"reno": "newreno", "cubic": "cubic", "bbr": "bbr"},
     "s2n-quic": {"cubic": "cubic", "bbr": "bbr"},
@@ -44,6 +45,7 @@ TOO_LARGE = {("quiche", "1 of 1,000 packets lost")}
 QUEUES = ("droptail", "red", "codel", "fq_codel", "pie", "cake")
 DURATION_S, WARMUP_S, RTT_MS, LIMIT_PACKETS = 60, 10, 40, 100
 RUNS, TRANSFERS, TRANSFER_KB, TRANSFER_LOSS = 5, 200, 20, 0.02
+BURST_KB, BURST_EVERY_S = 500, 3
 NEAR_MS, NEAR = 10.0, 0.1
 """Mean queueing delays and goodputs that are called alike."""
 _OWN = "sojourn"
@@ -53,55 +55,68 @@ def main() -> int:
     """Command line; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stacks", description="Stacks behind Sojourn's queues.")
     parser.add_argument("--render", action="store_true", help="only write the page, from the stored numbers")
+    parser.add_argument("--only", action="append", choices=STACKS, help="only measure this stack, of all but sockets")
     parser.add_argument("--transfers", action="store_true", help="only measure short transfers")
+    parser.add_argument("--restarts", action="store_true", help="only measure bursts after pauses")
     parser.add_argument("--sockets", action="store_true", help="only measure a stack over real sockets")
     asked = parser.parse_args()
     if asked.transfers:
         save(NAME, {**load(NAME), "transfers": transfers()})
+    elif asked.restarts:
+        save(NAME, {**load(NAME), "restarts": restarts()})
     elif asked.sockets:
         Own(sockets.STACK).build()
         save(NAME, {**load(NAME), "sockets": sockets.measure()})
     elif not asked.render:
-        measure()
+        measure(asked.only)
     write_page(f"validation/{NAME}", "\n\n".join(render(load(NAME))))
     return 0
 
 
-def measure() -> None:
-    """Build and run; keep what was measured."""
+def measure(only: Sequence[str] | None) -> None:
+    """Build and run; keep what was measured, and of stacks that were left out what was measured before."""
     found: dict[str, Any] = {"cells": {}, "laws": {}, "suites": {}, "decisions": {}, "wall_s": {}, "versions": {}}
+    if only:
+        found = load(NAME)
     for stack, controls in STACKS.items():
+        if only and stack not in only:
+            continue
         say(f"building {stack}")
         Own(stack).build()
         found["versions"][stack] = _version(stack)
         for control, own in controls.items():
-            say(f"{stack} {control}, laws")
-            kept = laws(trial.Stack(stack, control), lambda _: None)
-            found["laws"][f"{stack} {control}"] = [[law.name, law.holds, law.found] for law in kept]
-            say(f"{stack} {control}, suite {own}")
-            cases = load_suite(own).judge(trial.Stack(stack, control), lambda _: None)
-            found["suites"][f"{stack} {control}"] = [[case.name, case.holds, case.found] for case in cases]
-            for queue in QUEUES:
-                say(f"{stack} {control} {queue}")
-                cell = {
-                    where: {
-                        _OWN: _kept({"control": own, "transport": "linux"}, queue, beside=beside),
-                        stack: _kept({"stack": stack, "control": control}, queue, beside=beside),
-                    }
-                    for where, beside in (("alone", False), ("beside", True))
-                }
-                found["cells"][f"{stack} {control} {queue}"] = cell
-            if control in LOGGED.get(stack, ()):
-                for name, (link, marks) in PATHS.items():
-                    if (stack, name) in TOO_LARGE:
-                        continue
-                    say(f"{stack} {control}, {name}")
-                    found["decisions"][f"{stack} {control} {name}"] = _decisions(stack, control, own, link, ecn=marks)
+            _measure(found, stack, control, own)
         began = time.monotonic()
         control = "cubic" if "cubic" in controls else next(iter(controls))
         _kept({"stack": stack, "control": control, "flows": 2}, "droptail", beside=False)
         found["wall_s"][stack] = time.monotonic() - began
-    save(NAME, {**found, "transfers": transfers(), "sockets": sockets.measure()})
+    measured = {**found, "transfers": transfers(), "restarts": restarts()}
+    save(NAME, measured if only else {**measured, "sockets": sockets.measure()})
+
+
+def _measure(found: Document, stack: str, control: str, own: str | None) -> None:
+    """Judge one control of a stack, and set it beside Sojourn's of the same name where there is one."""
+    say(f"{stack} {control}, laws")
+    subject = trial.Stack(stack, control)
+    found["laws"][f"{stack} {control}"] = [[one.name, one.holds, one.found] for one in laws(subject, lambda _: None)]
+    senders: dict[str, dict[str, Any]] = {stack: {"stack": stack, "control": control}}
+    if own is not None:
+        senders[_OWN] = {"control": own, "transport": "linux"}
+        say(f"{stack} {control}, suite {own}")
+        cases = load_suite(own).judge(subject, lambda _: None)
+        found["suites"][f"{stack} {control}"] = [[case.name, case.holds, case.found] for case in cases]
+    for queue in QUEUES:
+        say(f"{stack} {control} {queue}")
+        found["cells"][f"{stack} {control} {queue}"] = {
+            where: {name: _kept(sender, queue, beside=beside) for name, sender in senders.items()}
+            for where, beside in (("alone", False), ("beside", True))
+        }
+    if own is None or control not in LOGGED.get(stack, ()):
+        return
+    for name, (link, marks) in PATHS.items():
+        if (stack, name) not in TOO_LARGE:
+            say(f"{stack} {control}, {name}")
+            found["decisions"][f"{stack} {control} {name}"] = _decisions(stack, control, own, link, ecn=marks)
 
 
 def transfers() -> dict[str, dict[str, float]]:
@@ -152,8 +167,35 @@ def _decisions(stack: str, control: str, own: str, link: Mapping[str, Any], *, e
         }
 
 
+def restarts() -> dict[str, dict[str, float]]:
+    """Return how long bursts take that follow a pause: of each stack and control, and of Sojourn's of the same name."""
+    senders: dict[str, dict[str, Any]] = {}
+    for stack, controls in STACKS.items():
+        senders |= {f"{stack} {control}": {"stack": stack, "control": control} for control in controls}
+    for own in sorted({own for controls in STACKS.values() for own in controls.values() if own}):
+        senders[f"{_OWN} {own}"] = {"control": own, "transport": "linux"}
+    return {name: _restarted(sender) for name, sender in senders.items()}
+
+
+def _restarted(sender: Mapping[str, Any]) -> dict[str, float]:
+    """Run an application that writes a burst, and pauses until the next one."""
+    say(f"restarts, {sender}")
+    traffic = {"kind": "messages", "size": f"{BURST_KB} kB", "every": f"{BURST_EVERY_S} s"}
+    group = {"name": "one", "rtt": f"{RTT_MS} ms", "start": "0 s", "traffic": traffic, **sender}
+    queue = {"kind": "droptail", "limit": f"{LIMIT_PACKETS} packets"}
+    link = {"rate": "20 Mbit/s", "queue": queue}
+    # The first two bursts meet a window that is still small.
+    path = {"duration": f"{DURATION_S} s", "warmup": f"{2 * BURST_EVERY_S} s", "bottleneck": link, "group": [group]}
+    run = sojourn.scenario(path).run(runs=1, series=False).runs[0]
+    times, found = run["groups"]["one"]["fct_ms"], run["bottleneck"]
+    kept = {part: times[part] for part in ("count", "mean", "p90")}
+    return {**kept, "drop_percent": 100 * (found["drop_rate"] or 0.0), "queue_ms": found["queue_ms"]["p99"]}
+
+
 def _version(stack: str) -> str:
     """Return the version of what a stack is built from."""
+    if "source" in Own(stack).package.get("metadata", {}).get("sojourn", {}):
+        return f"of {Own(stack).package['metadata']['sojourn']['source']}"
     crate = {"quinn": "quinn-proto", "sctp": "sctp-proto"}.get(stack, stack)
     lines = (ROOT / "stacks" / stack / "Cargo.lock").read_text(encoding="utf-8").splitlines()
     return lines[lines.index(f'name = "{crate}"') + 1].split('"')[1]
@@ -246,6 +288,7 @@ def render(document: Document) -> list[str]:
                 for name, times in document["transfers"].items()
             ],
         ),
+        *_restarts_of(document.get("restarts", {})),
         *sockets.section(document["sockets"]),
         "## Faults, with their places",
         paragraph(_COMMANDS),
@@ -272,7 +315,9 @@ def _answer(cells: Mapping[str, Mapping[str, Any]]) -> str:
     differences: dict[str, tuple[float, float]] = {}
     for name, cell in cells.items():
         stack, control, _ = name.split()
-        theirs, ours = cell["alone"][stack], cell["alone"][_OWN]
+        theirs, ours = cell["alone"][stack], cell["alone"].get(_OWN)
+        if ours is None:
+            continue
         apart = abs(theirs["queue_ms"] - ours["queue_ms"]), abs(theirs["goodput_mbps"] / ours["goodput_mbps"] - 1)
         before = differences.get(f"{stack} {control}", (0.0, 0.0))
         differences[f"{stack} {control}"] = max(apart[0], before[0]), max(apart[1], before[1])
@@ -284,6 +329,30 @@ def _answer(cells: Mapping[str, Mapping[str, Any]]) -> str:
         f"Under {len(QUEUES)} queues their mean delays differ by at most {queue_ms:.1f} ms, their goodput by at most "
         f"{100 * goodput:.0f} %. Not so: {others}. The two limits were chosen after the runs."
     )
+
+
+def _restarts_of(restarted: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the section on bursts after pauses, where they were measured."""
+    if not restarted:
+        return []
+    return [
+        "## What does a pause leave of the window?",
+        paragraph(
+            f"An application that writes {BURST_KB} kB every {BURST_EVERY_S} s: completion times of its bursts in ms, "
+            f"the first two left out, on 20 Mbit/s and {RTT_MS} ms with {LIMIT_PACKETS} packets of buffer. All of a "
+            "burst in one window takes its 208 ms on the link and a way, 228 ms. A window that starts anew takes some "
+            "round trips more. One that is sent at once after the pause, without pacing, fills the buffer."
+        ),
+        table(
+            ["sender", "control", "bursts>", "mean>", "p90>", "dropped [%]>", "queue, p99 [ms]>"],
+            [_restart(name, found) for name, found in restarted.items()],
+        ),
+    ]
+
+
+def _restart(name: str, found: Mapping[str, float]) -> list[str]:
+    shown = (f"{found['count']:.0f}", f"{found['mean']:.0f}", f"{found['p90']:.0f}", f"{found['drop_percent']:.2f}")
+    return [*name.split(), *shown, f"{found['queue_ms']:.1f}"]
 
 
 def _laws(name: str, laws: Sequence[Sequence[Any]]) -> list[str]:
@@ -342,7 +411,7 @@ def _row(name: str, cell: Mapping[str, Mapping[str, Document]]) -> list[str]:
     stack, control, queue = name.split()
 
     def both(where: str, what: str, digits: int) -> str:
-        return " / ".join(f"{cell[where][who][what]:.{digits}f}" for who in (stack, _OWN))
+        return " / ".join(f"{cell[where][who][what]:.{digits}f}" for who in (stack, _OWN) if who in cell[where])
 
     shown = [both("alone", "queue_ms", 1), both("alone", "goodput_mbps", 2), both("alone", "drop_percent", 2)]
     return [stack, control, queue, *shown, both("beside", "share_percent", 0)]

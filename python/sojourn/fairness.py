@@ -149,7 +149,8 @@ def divisions(result: "Measured", run: int = 0) -> list[Division]:
 
 
 def _wants_all(group: Mapping[str, Any]) -> bool:
-    return group["traffic"]["kind"] == "bulk" and "size" not in group["traffic"]
+    # What the packets of a stack carry is the stack's own.
+    return "stack" not in group and group["traffic"]["kind"] == "bulk" and "size" not in group["traffic"]
 
 
 def waits(result: "Measured", run: int = 0) -> dict[str, dict[str, float]]:

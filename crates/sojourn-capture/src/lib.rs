@@ -8,8 +8,10 @@ mod headers;
 mod pcapng;
 mod qlog;
 pub mod read;
+mod tables;
 
 pub use qlog::{qlog_names, write_qlogs};
+pub use tables::{Column, Value, coded, plain, table, write_table};
 
 use headers::{FlowHeaders, headers};
 use sojourn_scenario::Scenario;

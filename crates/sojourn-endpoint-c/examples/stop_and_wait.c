@@ -54,6 +54,13 @@ static void sender_wake(void *self, uint64_t now_ns) {
     sender->due_ns = SOJOURN_NEVER;
 }
 
+static void sender_write(void *self, uint64_t now_ns, uint64_t bytes) {
+    struct sender *sender = self;
+    (void)now_ns;
+    sender->sends = sender->sends || sender->left == 0;
+    sender->left += bytes;
+}
+
 static uint64_t sender_next_wake(const void *self) {
     return ((const struct sender *)self)->due_ns;
 }
@@ -119,9 +126,9 @@ static uint64_t receiver_delivered_bytes(const void *self) {
     return ((const struct receiver *)self)->bytes;
 }
 
+static const char *const CONTROLS[] = {"stop-and-wait", NULL};
+
 static const char *connect(const struct sojourn_asked *asked, struct sojourn_end *sender, struct sojourn_end *receiver) {
-    if (asked->control != NULL && strcmp(asked->control, "stop-and-wait") != 0)
-        return "control: allowed: stop-and-wait";
     struct sender *from = calloc(1, sizeof *from);
     struct receiver *to = calloc(1, sizeof *to);
     if (from == NULL || to == NULL) {
@@ -130,12 +137,12 @@ static const char *connect(const struct sojourn_asked *asked, struct sojourn_end
     }
     from->left = asked->bytes; /* SOJOURN_WITHOUT_END is more than any run sends */
     *sender = (struct sojourn_end){from, sender_receive, sender_wake, sender_next_wake, sender_transmit,
-                                   sender_delivered_bytes, free, 28};
+                                   sender_delivered_bytes, free, 28, sender_write};
     *receiver = (struct sojourn_end){to, receiver_receive, receiver_wake, receiver_next_wake, receiver_transmit,
-                                     receiver_delivered_bytes, free, 28};
+                                     receiver_delivered_bytes, free, 28, NULL};
     return NULL;
 }
 
 int main(int argc, char **argv) {
-    return sojourn_endpoint_main(argc, argv, connect);
+    return sojourn_endpoint_main(argc, argv, CONTROLS, connect);
 }

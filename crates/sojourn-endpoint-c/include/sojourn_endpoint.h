@@ -37,11 +37,11 @@ struct sojourn_asked {
     const char *control; /* the congestion control, as the stack names it, in UTF-8; NULL: the stack's own choice */
     uint64_t seed;       /* the run's seed */
     uint64_t number;     /* the connection's number in the run, from 0 */
-    uint64_t bytes;      /* what it sends, in bytes; SOJOURN_WITHOUT_END: until the run ends */
+    uint64_t bytes;      /* what its application writes at first, in bytes; SOJOURN_WITHOUT_END: until the run ends */
     const char *qlog;    /* the file for a log of what its sender decides; NULL: none is wanted */
 };
 
-/* One end of a connection. All functions have to be there: an end without one is an error, and is not destroyed. */
+/* One end of a connection. All functions but the last have to be there: an end without one is an error, and is not destroyed. */
 struct sojourn_end {
     /* The stack's own state: what each function gets first. It may be NULL. */
     void *self;
@@ -72,6 +72,10 @@ struct sojourn_end {
     /* Bytes of headers that a datagram gets on its way: 28 for UDP over IPv4 (RFC 768, RFC 791); 0 where the datagrams are IP
      * packets. */
     uint16_t header_bytes;
+
+    /* The application has so many bytes more, to follow those that the connection was asked for. NULL: it cannot have an
+     * application that pauses (traffic of the kind messages), and a run with one ends with an error. */
+    void (*write)(void *self, uint64_t now_ns, uint64_t bytes);
 };
 
 /*
@@ -85,12 +89,16 @@ typedef const char *(*sojourn_connect)(const struct sojourn_asked *asked, struct
 /*
  * Does what the words of a command line ask for: SCENARIO [SEED]. Without a seed it is the scenario's. Each flow of a group with
  * the key stack is a connection, with that group's control and size. Prints the run's record to stdout as JSON and returns 0.
- * With --laws it prints the laws of stacks instead, with --law NAME [CONTROL] the verdict on one, as JSON.
- * With QLOGDIR in the environment logs are wanted, and those of the simulation's own senders are written to that folder.
+ * SCENARIO SEED FOLDER KEPT... writes more to a folder that exists: series=SECONDS, probes, packets, transfers, delays, and
+ * decisions, for which asked->qlog is in that folder.
+ * With --controls it prints the names of the stack's controls instead, with --laws the laws of stacks, with --law NAME [CONTROL]
+ * the verdict on one, as JSON.
+ * controls are the names of the stack's congestion controls, then NULL; a scenario that asks for another is refused. NULL: it
+ * has none to ask for.
  * Where something is wrong, also what a stack did that none may do, it prints a sentence to stderr and returns 1. The words have
  * to be UTF-8.
  */
-int sojourn_endpoint_main(int argc, char **argv, sojourn_connect connect);
+int sojourn_endpoint_main(int argc, char **argv, const char *const *controls, sojourn_connect connect);
 
 #ifdef __cplusplus
 }

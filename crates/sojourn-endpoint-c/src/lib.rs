@@ -36,6 +36,8 @@ struct SojournEnd {
     delivered_bytes: unsafe extern "C" fn(*const c_void) -> u64,
     destroy: unsafe extern "C" fn(*mut c_void),
     header_bytes: u16,
+    /// It may be NULL.
+    write: Option<unsafe extern "C" fn(*mut c_void, u64, u64)>,
 }
 
 /// An end as `connect` left it: an end only where none of its functions is NULL.
@@ -61,6 +63,13 @@ struct Stack {
 impl Endpoint for Stack {
     fn receive(&mut self, now: Time, ecn: Ecn, datagram: &[u8]) {
         unsafe { (self.end.receive)(self.end.this, now.as_nanos(), ecn as u8, datagram.as_ptr(), datagram.len()) };
+    }
+
+    fn write(&mut self, now: Time, bytes: u64) {
+        match self.end.write {
+            Some(write) => unsafe { write(self.end.this, now.as_nanos(), bytes) },
+            None => resume_unwind(Box::new(format!("its application has {bytes} bytes more, and its write is NULL"))),
+        }
     }
 
     fn wake(&mut self, now: Time) {
@@ -132,7 +141,17 @@ fn connection(asked: &Asked, connect: Connect) -> Result<Connection, Box<dyn Err
 /// Does what `sojourn_endpoint::command` does, for the `main` of a C program. Returns 0, or 1 where it printed what is wrong.
 #[allow(unsafe_code, reason = "a name that C can call, and its strings")]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sojourn_endpoint_main(argc: c_int, argv: *const *const c_char, connect: Option<Connect>) -> c_int {
+unsafe extern "C" fn sojourn_endpoint_main(
+    argc: c_int,
+    argv: *const *const c_char,
+    controls: *const *const c_char,
+    connect: Option<Connect>,
+) -> c_int {
+    // SAFETY: whoever calls says that `controls` is NULL, or strings up to a NULL.
+    let name = |place: usize| unsafe {
+        let name = if controls.is_null() { controls.cast() } else { *controls.add(place) };
+        (!name.is_null()).then(|| CStr::from_ptr(name).to_string_lossy())
+    };
     let word = |place: usize| {
         // SAFETY: whoever calls says that `argv` has `argc` strings.
         let word = unsafe { CStr::from_ptr(*argv.add(place)) };
@@ -141,7 +160,9 @@ unsafe extern "C" fn sojourn_endpoint_main(argc: c_int, argv: *const *const c_ch
     let work = || {
         let connect = connect.ok_or("sojourn_endpoint_main: connect is NULL")?;
         let words = (1..usize::try_from(argc)?).map(word).collect::<Result<Vec<_>, _>>()?;
-        command_of(&words, &|asked| connection(asked, connect))
+        let names: Vec<_> = (0..).map_while(name).collect();
+        let controls: Vec<_> = names.iter().map(AsRef::as_ref).collect();
+        command_of(&words, &controls, &|asked| connection(asked, connect))
     };
     // A panic must not reach C. One that comes so far is a fault of the simulation, and was printed where it happened.
     let done = catch_unwind(AssertUnwindSafe(work));

@@ -3,7 +3,7 @@
 use crate::{Connection, Endpoint};
 use sojourn_core::{Span, Time};
 use sojourn_queue::FlowKey;
-use sojourn_scenario::Scenario;
+use sojourn_scenario::{Group, Scenario, Traffic};
 use sojourn_sim::{Departure, Monitor, OutsidePacket, Session, Stopped};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,17 +52,29 @@ impl From<Stopped> for Failure {
 /// # Errors
 /// [`Failure`]; the session is where it was then.
 pub fn run(session: &mut Session<Scenario>, connections: Vec<Connection>, monitor: &Monitor) -> Result<(), Failure> {
-    let flows: Vec<_> = session.stacks().into_iter().map(|(flow, _, start)| (flow, start)).collect();
+    let flows: Vec<_> =
+        session.stacks().into_iter().map(|(flow, group, start)| (flow, asked_bytes(group), start)).collect();
     if flows.len() != connections.len() {
         return Err(Failure::Flows(connections.len(), flows.len()));
     }
     let ends = connections.into_iter().zip(flows).enumerate();
-    let ends = ends.flat_map(|(number, (connection, (flow, start)))| {
+    let ends = ends.flat_map(|(number, (connection, (flow, bytes, start)))| {
         let (Connection { sender, receiver }, key) = (connection, session.key(flow));
-        [End::new(number, sender, flow, key, start), End::new(number, receiver, flow, key.reversed(), Time::ZERO)]
+        let written_bytes = bytes.unwrap_or(u64::MAX);
+        let sender = End { start, written_bytes, ..End::new(number, sender, flow, key) };
+        [sender, End::new(number, receiver, flow, key.reversed())]
     });
     let ends = ends.collect();
     Carrier { session, ends, datagrams: Vec::new(), free: Vec::new(), room: Vec::new() }.run(monitor)
+}
+
+/// What the application of a connection of `group` writes at first; none where it writes without end.
+pub fn asked_bytes(group: &Group) -> Option<u64> {
+    match &group.traffic {
+        Traffic::Bulk(bulk) => bulk.size_bytes,
+        Traffic::Messages(messages) => Some(messages.size_bytes),
+        _ => None,
+    }
 }
 
 /// One end of a connection, and the flow that carries what it sends.
@@ -74,14 +86,17 @@ struct End {
     /// When its flow starts: it is not woken before.
     start: Time,
     delivered_bytes: u64,
+    /// What its application has written, of a receiver all that there is.
+    written_bytes: u64,
     /// Calls at the present instant.
     calls: u32,
     called_at: Time,
 }
 
 impl End {
-    fn new(connection: usize, stack: Box<dyn Endpoint>, flow: usize, key: FlowKey, start: Time) -> End {
-        End { connection, stack, flow, key, start, delivered_bytes: 0, calls: 0, called_at: Time::ZERO }
+    fn new(connection: usize, stack: Box<dyn Endpoint>, flow: usize, key: FlowKey) -> End {
+        let (start, called_at) = (Time::ZERO, Time::ZERO);
+        End { connection, stack, flow, key, start, delivered_bytes: 0, written_bytes: u64::MAX, calls: 0, called_at }
     }
 
     fn next_wake(&self) -> Time {
@@ -132,6 +147,13 @@ impl Carrier<'_> {
             self.hand_over()?;
             for index in 0..self.ends.len() {
                 let now = self.session.now();
+                let supplied_bytes = self.session.supplied_bytes(self.ends[index].flow);
+                if supplied_bytes > self.ends[index].written_bytes {
+                    let end = &mut self.ends[index];
+                    let more = supplied_bytes - std::mem::replace(&mut end.written_bytes, supplied_bytes);
+                    end.call(now, |stack| stack.write(now, more))?;
+                    self.send(index)?;
+                }
                 if self.ends[index].next_wake() <= now {
                     self.ends[index].call(now, |stack| stack.wake(now))?;
                     self.send(index)?;

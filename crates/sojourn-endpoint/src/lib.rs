@@ -17,14 +17,24 @@ pub mod laws;
 mod tests;
 
 pub use carry::{Failure, run};
-pub use command::{Asked, Connect, command, command_of, simulate};
+pub use command::{Asked, Connect, Keep, command, command_of, simulate};
 pub use sojourn_core::{Span, Time};
 pub use sojourn_queue::Ecn;
+pub use sojourn_sim::Wanted;
 
 /// One end of a connection. It does no I/O and reads no clock: whoever carries its datagrams says what time it is.
 pub trait Endpoint {
     /// A datagram has arrived.
     fn receive(&mut self, now: Time, ecn: Ecn, datagram: &[u8]);
+
+    /// The application has so many bytes more, to follow what the connection was asked for. Applications that pause do this:
+    /// a sender of [`Traffic::Messages`](sojourn_scenario::Traffic::Messages) is asked for the first message.
+    ///
+    /// # Panics
+    /// An end that does not override it cannot have such an application.
+    fn write(&mut self, _now: Time, bytes: u64) {
+        panic!("its application has {bytes} bytes more, and it takes none: it has no write");
+    }
 
     /// The time has come for which it asked.
     fn wake(&mut self, now: Time);

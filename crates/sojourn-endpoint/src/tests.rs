@@ -1,6 +1,6 @@
 //! A toy of a stack: stop and wait, with a timer.
 
-use crate::{Asked, Connection, Ecn, Endpoint, Failure, Span, Time, run, simulate};
+use crate::{Asked, Connection, Ecn, Endpoint, Failure, Span, Time, command_of, run, simulate};
 use sojourn_scenario::{Base, Scenario};
 use sojourn_sim::{Monitor, Record, Session, Wanted};
 use std::cell::RefCell;
@@ -33,6 +33,11 @@ impl Endpoint for Sender {
             self.sends = self.left > 0;
             self.due = Time::NEVER;
         }
+    }
+
+    fn write(&mut self, _: Time, bytes: u64) {
+        self.sends |= self.left == 0;
+        self.left += bytes.div_ceil(BYTES as u64) as u32;
     }
 
     fn wake(&mut self, _: Time) {
@@ -213,6 +218,36 @@ fn a_connection_begins_when_its_flow_starts_and_its_completion_is_recorded() {
     let fct = whole.groups["data"].fct_ms.as_ref().expect("its transfer ends");
     // Ten round trips, less the last way back; a packet of 1000 bytes is 1 ms on the wire.
     assert_eq!((fct.count, (fct.mean.expect("one ended") - 200.0).abs() < 0.01), (1, true), "{fct:?}");
+}
+
+/// Five messages of ten segments each, two seconds apart: each takes ten round trips, less the last way back.
+#[test]
+fn an_application_that_pauses_writes_its_messages() {
+    let text = format!("{PATH}traffic = {{ kind = \"messages\", size = \"9720 B\", every = \"2 s\" }}\n");
+    let whole = record(&text, vec![pair(Sender::new(10), Receiver::default())]).expect("it rests");
+    assert_eq!(whole.flows[0].delivered_bytes, 50 * BYTES as u64);
+    let fct = whole.groups["data"].fct_ms.as_ref().expect("its messages arrive");
+    assert_eq!((fct.count, (fct.mean.expect("some did") - 200.0).abs() < 0.01), (5, true), "{fct:?}");
+    let said = record(&text, vec![pair(Burst(100, false), Receiver::default())]).expect_err("it cannot").to_string();
+    assert!(said.contains("connection 0 at 2.000000 s: it panicked: its application has 9720 bytes more"), "{said}");
+}
+
+#[test]
+fn a_control_that_the_stack_has_not_is_refused_with_those_that_it_has() {
+    let file = std::env::temp_dir().join(format!("sojourn-controls-{}.toml", std::process::id()));
+    let words =
+        |more: &[&str]| [&[file.to_str().expect("UTF-8")], more].concat().iter().map(|&word| word.into()).collect();
+    let connect = |_: &Asked| Ok(pair(Sender::new(1), Receiver::default()));
+    let said = |words: Vec<String>| command_of(&words, &["slow", "fast"], &connect).expect_err("wrong").to_string();
+    std::fs::write(&file, format!("{PATH}control = \"quick\"\n")).expect("a folder for it");
+    let refused = said(words(&[]));
+    assert!(refused.ends_with("group.data.control: found \"quick\"; allowed: slow, fast"), "{refused}");
+    let law = said(["--law", "same-seed", "quick"].map(String::from).into());
+    assert_eq!(law, "--law: control: found \"quick\"; allowed: slow, fast");
+    std::fs::write(&file, PATH).expect("a folder for it");
+    let kept = said(words(&["1", "/tmp", "sights"]));
+    assert!(kept.contains("found \"sights\"; allowed: series=SECONDS, probes"), "{kept}");
+    std::fs::remove_file(&file).expect("it is there");
 }
 
 #[test]

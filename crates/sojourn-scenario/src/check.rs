@@ -54,7 +54,8 @@ impl Checker<'_, '_> {
     fn key(&mut self, key: &'static Key, table: &Table, origin: Origin, path: &str, fields: &mut Fields) {
         let path = join(path, key.name);
         let unneeded = key.presence.unneeded_reason(table);
-        let (node, origin) = match (table.entry(key.name), &key.presence) {
+        let given = table.entry(key.name);
+        let (node, origin) = match (given, &key.presence) {
             (Some(entry), _) => {
                 if let Some(reason) = unneeded {
                     let found = Fault::new(entry.value.shown());
@@ -72,7 +73,10 @@ impl Checker<'_, '_> {
             (None, Presence::Default(text)) => (&source::value_or_text(text, Origin::Unknown), origin),
         };
         if let Some(item) = self.form(&key.form, node, &path, table) {
-            fields.set(key.name, item, origin);
+            match given {
+                Some(_) => fields.set(key.name, item, origin),
+                None => fields.set_default(key.name, item, origin),
+            }
         }
     }
 

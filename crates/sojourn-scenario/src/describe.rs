@@ -5,6 +5,7 @@ use crate::families::CLASS;
 use crate::fields::{Chosen, Fields, Item};
 use crate::form::{Form, Section};
 use crate::format::SCENARIO;
+use crate::group::OF_OWN_ENDS;
 use crate::node::Origin;
 use crate::{Change, Group, GroupChange, Hop, Link, Moments, Scenario, Stack, Station, Which};
 use sojourn_core::Span;
@@ -189,6 +190,7 @@ fn group(group: &Group, scenario: &Scenario) -> Fields {
         if let Some(control) = control {
             fields.put("control", Item::Text(control.clone()));
         }
+        OF_OWN_ENDS.iter().for_each(|key| fields.remove(key));
     }
     fields.put("rtt", per_flow(&group.rtt));
     fields.put("traffic", Item::Table(group.traffic.fields()));

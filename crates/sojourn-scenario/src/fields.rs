@@ -23,6 +23,8 @@ pub(crate) struct Fields {
 pub(crate) struct Slot {
     pub item: Item,
     pub origin: Origin,
+    /// Whether somebody said it: otherwise it is what the absence of the key means.
+    pub given: bool,
 }
 
 /// A checked value.
@@ -141,7 +143,19 @@ impl Fields {
     /// Gives `key` a value.
     pub fn set(&mut self, key: &str, item: Item, origin: Origin) {
         let index = self.index(key);
-        self.slots[index] = Some(Slot { item, origin });
+        self.slots[index] = Some(Slot { item, origin, given: true });
+    }
+
+    /// Gives `key` what it means where nobody says it.
+    pub fn set_default(&mut self, key: &str, item: Item, origin: Origin) {
+        let index = self.index(key);
+        self.slots[index] = Some(Slot { item, origin, given: false });
+    }
+
+    /// Leaves `key` out.
+    pub fn remove(&mut self, key: &str) {
+        let index = self.index(key);
+        self.slots[index] = None;
     }
 
     /// Gives `key` a value that no file holds.

@@ -36,8 +36,9 @@ table! {
             "{ kind = \"newreno\", preset = \"linux\" }",
         ),
         /// whose connections its flows are, where they are not the simulation's own: a stack of Sojourn's sources, such as
-        /// `quinn`, or a program that runs a scenario with its stack. Each flow is a connection, which sends as `bulk` does,
-        /// and what comes back belongs to the same flow; `transport` is without effect
+        /// `quinn`, or a program that runs a scenario with its stack. Each flow is a connection; its `traffic` is `bulk` or
+        /// `messages`, and what comes back belongs to the same flow. Its senders and receivers are its own: keys that describe
+        /// those of the simulation, such as `transport`, are an error beside it
         stack: Option<Elsewhere> = elsewhere(Form::Text).unless("senders and receivers of the simulation", "quinn"),
         /// the control by whose window the receiver steers the sender (rLEDBAT, RFC 9840): `ledbat` or `ledbatpp`, or a
         /// table with `kind`, `preset` and parameters; presets as for `control`. The sender keeps its own control, and
@@ -119,6 +120,10 @@ table! {
         clock_skew_ppm: f64 = number(-10_000.0..=10_000.0).or("0", "100"),
     }
 }
+
+/// The keys that say what only senders and receivers of the simulation do.
+pub(crate) const OF_OWN_ENDS: [&str; 7] =
+    ["transport", "stop", "connections_of", "receiver_control", "host", "clock_offset", "clock_skew_ppm"];
 
 static RANDOM_TIMES: Section = Section {
     name: "times",

@@ -333,7 +333,8 @@ impl Flow {
     pub fn in_order_bytes(&self) -> u64 {
         match &self.endpoints {
             Endpoints::Transport(sender, receiver) => sender.bytes_below(receiver.next()),
-            Endpoints::Datagrams(_) | Endpoints::Padding(_) | Endpoints::Outside(_) => 0,
+            Endpoints::Outside(_) => self.counts.delivered_bytes,
+            Endpoints::Datagrams(_) | Endpoints::Padding(_) => 0,
         }
     }
 

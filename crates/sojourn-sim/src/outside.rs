@@ -52,6 +52,8 @@ pub struct Glimpse {
 pub struct Outside {
     payload_bytes: Vec<u32>,
     departures: Vec<Departure>,
+    /// What the application has written.
+    pub supplied_bytes: u64,
 }
 
 impl Outside {

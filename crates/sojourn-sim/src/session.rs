@@ -153,8 +153,19 @@ impl<S: Borrow<Scenario>> Session<S> {
         let before = counts.delivered_bytes;
         counts.delivered_bytes += bytes;
         let now = counts.delivered_bytes;
+        if self.world.flows[flow].has_messages {
+            self.world.on_messages(flow);
+        }
         if size_bytes.is_some_and(|size_bytes| (before..now).contains(&(size_bytes - 1))) {
             self.world.on_arrived(flow);
+        }
+    }
+
+    /// What the application of flow `flow` has written so far, where it says how much.
+    pub fn supplied_bytes(&self, flow: usize) -> u64 {
+        match &self.world.flows[flow].endpoints {
+            Endpoints::Outside(outside) => outside.supplied_bytes,
+            _ => 0,
         }
     }
 

@@ -1,6 +1,5 @@
 """The command `run`."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +107,6 @@ def run(  # noqa: PLR0913 (one for each option)
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
     native = read(source, [*on_line(line), *overrides, *numbers], root)
     render.print_warnings(native.warnings)
-    wanted = _wanted_of(native, wanted, plot)
     if dry_run:
         _list_steps(chosen.steps(native))
         return
@@ -143,19 +141,6 @@ def run(  # noqa: PLR0913 (one for each option)
         render.print_json(result.document())
     else:
         render.print_result(result)
-
-
-def _wanted_of(native: _native.Scenario, wanted: Wanted, plot: str | None) -> Wanted:
-    """Return what its runs keep: with a stack their records; raises InputError where more was asked for."""
-    if native.stack is None:
-        return wanted
-    from sojourn.worlds import stacks
-
-    if plot is None and wanted.bin_s is not None:
-        render.print_warnings(["runs with a stack keep their records only: there are no time series, and no figures"])
-        wanted = replace(wanted, bin_s=None)
-    stacks.check_kept(native, wanted)
-    return wanted
 
 
 def _check_places(wanted: dict[str, bool], *, delays: bool, probes: bool, out: str | None) -> None:

@@ -24,6 +24,8 @@ const WINDOW_BYTES: u64 = 64_000_000;
 /// Packets of 1480 bytes with their headers.
 const DATAGRAM_BYTES: usize = 1452;
 
+const CONTROLS: [&str; 3] = ["cubic", "reno", "bbr"];
+
 /// What either end has of the same.
 fn config(control: CongestionControlAlgorithm) -> Result<Config, Box<dyn Error>> {
     let mut config = Config::with_boring_ssl_ctx_builder(PROTOCOL_VERSION, keys::context()?)?;
@@ -43,9 +45,8 @@ fn config(control: CongestionControlAlgorithm) -> Result<Config, Box<dyn Error>>
 /// Both ends of a connection.
 fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
     let control = asked.control.as_deref().unwrap_or("cubic");
-    let control = control
-        .parse()
-        .map_err(|_| format!("found the control {control:?}; allowed: cubic, reno, bbr, bbr2, bbr2_gcongestion"))?;
+    let control =
+        control.parse().map_err(|_| format!("found the control {control:?}; allowed: {}", CONTROLS.join(", ")))?;
     let seed = asked.seed.wrapping_mul(1 << 20).wrapping_add(2 * asked.number as u64);
     let qlog = asked.qlog.as_ref().map(File::create).transpose()?;
     Ok(Connection {
@@ -55,5 +56,5 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
-    command(&connect)
+    command(&CONTROLS, &connect)
 }

@@ -16,10 +16,9 @@ const PORT: u16 = 443;
 
 /// What an end does with its stream.
 enum Task {
-    /// Sends so many bytes, or without end; over after the last one.
+    /// Sends what is left, or without end.
     Send {
         left: Option<u64>,
-        over: bool,
     },
     Receive {
         bytes: u64,
@@ -55,7 +54,7 @@ impl Quiche {
 
     /// A client that begins at once and sends so many bytes, or without end.
     pub fn client(config: Config, bytes: Option<u64>, qlog: Option<File>, machine: Machine) -> Quiche {
-        let client = Quiche::new(config, Task::Send { left: bytes, over: false }, Time::ZERO, machine);
+        let client = Quiche::new(config, Task::Send { left: bytes }, Time::ZERO, machine);
         Quiche { qlog: qlog.map(BufWriter::new), ..client }
     }
 
@@ -101,6 +100,13 @@ impl Endpoint for Quiche {
             // What it takes for an error of the other end's is a reason to close, and found there.
             let _ = connection.recv(&mut datagram, RecvInfo { from: here, to: here });
         });
+    }
+
+    fn write(&mut self, now: Time, bytes: u64) {
+        if let Task::Send { left } = &mut self.task {
+            *left = left.map(|left| left + bytes);
+        }
+        self.settle(now, |_| ());
     }
 
     fn wake(&mut self, now: Time) {
@@ -152,14 +158,11 @@ impl Task {
                     *bytes += read as u64;
                 }
             }
-            Task::Send { left, over } => {
-                while connection.is_established() && !*over {
+            Task::Send { left } => {
+                while connection.is_established() && *left != Some(0) {
                     let most = left.map_or(CHUNK.len(), |left| CHUNK.len().min(left as usize));
-                    let Ok(taken) = connection.stream_send(STREAM, &CHUNK[..most], *left == Some(most as u64)) else {
-                        return;
-                    };
+                    let Ok(taken) = connection.stream_send(STREAM, &CHUNK[..most], false) else { return };
                     *left = left.map(|left| left - taken as u64);
-                    *over = *left == Some(0);
                 }
             }
         }

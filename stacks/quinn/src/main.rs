@@ -24,16 +24,21 @@ use std::time::Instant;
 /// Room for what is under way on any path of the ready scenarios: nothing but the congestion window is to hold a sender back.
 const WINDOW_BYTES: u32 = 64_000_000;
 
+/// Quinn's own controls.
+const CONTROLS: [&str; 3] = ["cubic", "newreno", "bbr"];
+/// What comes before the name of one of Sojourn's.
+const OWN: &str = "sojourn:";
+
 /// The controls that are asked for, by name.
 fn controller(name: &str, seed: u64) -> Result<Arc<dyn ControllerFactory + Send + Sync>, Box<dyn Error>> {
     Ok(match name {
         "cubic" => Arc::new(CubicConfig::default()),
         "newreno" => Arc::new(NewRenoConfig::default()),
         "bbr" => Arc::new(BbrConfig::default()),
-        _ => match name.strip_prefix("sojourn:") {
+        _ => match name.strip_prefix(OWN) {
             Some(own) => Arc::new(Factory::new(own, seed)?),
             None => {
-                return Err(format!("found the control {name:?}; allowed: cubic, newreno, bbr, sojourn:NAME").into());
+                return Err(format!("found the control {name:?}; allowed: {}, {OWN}NAME", CONTROLS.join(", ")).into());
             }
         },
     })
@@ -74,7 +79,11 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     match sockets::command_of(&words) {
-        None => command(&connect),
+        None => {
+            let own = sojourn_congestion::DESCRIPTORS.iter().map(|control| format!("{OWN}{}", control.name));
+            let controls: Vec<_> = CONTROLS.map(str::to_owned).into_iter().chain(own).collect();
+            command(&controls.iter().map(String::as_str).collect::<Vec<_>>(), &connect)
+        }
         Some(Ok(())) => ExitCode::SUCCESS,
         Some(Err(error)) => {
             eprintln!("error: {error}");

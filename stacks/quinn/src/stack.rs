@@ -19,7 +19,7 @@ const PORT: u16 = 443;
 
 /// What an end does with its stream.
 enum Task {
-    /// Sends so many bytes, or without end.
+    /// Sends what is left, or without end.
     Send {
         left: Option<u64>,
         stream: Option<StreamId>,
@@ -106,6 +106,13 @@ impl sojourn_endpoint::Endpoint for Quinn {
         self.settle();
     }
 
+    fn write(&mut self, _: Time, bytes: u64) {
+        if let Task::Send { left, .. } = &mut self.task {
+            *left = left.map(|left| left + bytes);
+        }
+        self.settle();
+    }
+
     fn wake(&mut self, now: Time) {
         self.due = Time::NEVER;
         let now = self.instant(now);
@@ -163,7 +170,7 @@ impl Task {
         }
     }
 
-    /// Writes as much as the stream takes, and ends it after the last byte.
+    /// Writes as much as the stream takes.
     fn write(&mut self, connection: &mut Connection) {
         let Task::Send { left, stream } = self else { return };
         let Some(id) = *stream else { return };
@@ -175,8 +182,6 @@ impl Task {
                 Err(_) => *left = Some(0),
             }
         }
-        let _ = connection.send_stream(id).finish();
-        *stream = None;
     }
 }
 

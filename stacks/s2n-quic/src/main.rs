@@ -87,5 +87,5 @@ fn connect(asked: &Asked) -> Result<Connection, Failure> {
 }
 
 fn main() -> ExitCode {
-    command(&|asked| connect(asked).map_err(|why| why as Box<dyn Error>))
+    command(&["cubic", "bbr"], &|asked| connect(asked).map_err(|why| why as Box<dyn Error>))
 }

@@ -9,6 +9,7 @@ use s2n_quic::{Client, Server};
 use sojourn_endpoint::{Ecn, Endpoint, Time};
 use std::cell::Cell;
 use std::error::Error;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,17 +21,19 @@ static CHUNK: [u8; 65_536] = [0; 65_536];
 
 type Task = Pin<Box<dyn Future<Output = Result<(), Box<dyn Error>>>>>;
 
-/// Sends so many bytes, or without end.
-async fn send(client: Client, mut left: Option<u64>) -> Result<(), Box<dyn Error>> {
+/// What is left to send; nothing of a server, and no number where it has no end.
+type Left = Rc<Cell<Option<u64>>>;
+
+/// Sends what is left, and what is written later.
+async fn send(client: Client, left: Left) -> Result<(), Box<dyn Error>> {
     let mut connection = client.connect(Connect::new(address()).with_server_name("localhost")).await?;
     let mut stream = connection.open_send_stream().await?;
-    while left != Some(0) {
-        let most = left.map_or(CHUNK.len(), |left| CHUNK.len().min(left as usize));
+    loop {
+        poll_fn(|_| if left.get() == Some(0) { Poll::Pending } else { Poll::Ready(()) }).await;
+        let most = left.get().map_or(CHUNK.len(), |left| CHUNK.len().min(left as usize));
         stream.send(Bytes::from_static(&CHUNK[..most])).await?;
-        left = left.map(|left| left - most as u64);
+        left.set(left.get().map(|left| left - most as u64));
     }
-    stream.close().await?;
-    std::future::pending().await
 }
 
 /// Counts what it is sent.
@@ -59,25 +62,27 @@ pub struct S2n {
     woken: Arc<Woken>,
     waker: Waker,
     bytes: Rc<Cell<u64>>,
+    left: Left,
     outbox: Outbox,
     due: Time,
 }
 
 impl S2n {
-    fn new(engine: Box<dyn Engine>, task: Task, bytes: Rc<Cell<u64>>, due: Time) -> S2n {
+    fn new(engine: Box<dyn Engine>, task: Task, bytes: Rc<Cell<u64>>, left: Left, due: Time) -> S2n {
         let woken = Arc::new(Woken(AtomicBool::new(true)));
-        S2n { engine, task, waker: Waker::from(woken.clone()), woken, bytes, outbox: Outbox::default(), due }
+        S2n { engine, task, waker: Waker::from(woken.clone()), woken, bytes, left, outbox: Outbox::default(), due }
     }
 
     /// A server that counts what it is sent.
     pub fn server(engine: Box<dyn Engine>, server: Server) -> S2n {
         let bytes = Rc::new(Cell::new(0));
-        S2n::new(engine, Box::pin(receive(server, bytes.clone())), bytes, Time::NEVER)
+        S2n::new(engine, Box::pin(receive(server, bytes.clone())), bytes, Rc::new(Cell::new(Some(0))), Time::NEVER)
     }
 
     /// A client that begins at once and sends so many bytes, or without end.
     pub fn client(engine: Box<dyn Engine>, client: Client, bytes: Option<u64>) -> S2n {
-        S2n::new(engine, Box::pin(send(client, bytes)), Rc::default(), Time::ZERO)
+        let left = Rc::new(Cell::new(bytes));
+        S2n::new(engine, Box::pin(send(client, left.clone())), Rc::default(), left, Time::ZERO)
     }
 
     /// Lets application and s2n-quic go on until neither has anything to do for the other.
@@ -104,6 +109,12 @@ impl Endpoint for S2n {
     fn receive(&mut self, now: Time, ecn: Ecn, datagram: &[u8]) {
         // It decrypts where the datagram is.
         self.engine.receive(&mut Inbox(Some((ecn, datagram.to_vec()))), timestamp(now));
+        self.settle(now);
+    }
+
+    fn write(&mut self, now: Time, bytes: u64) {
+        self.left.set(self.left.get().map(|left| left + bytes));
+        self.woken.0.store(true, Ordering::Relaxed);
         self.settle(now);
     }
 

@@ -19,5 +19,5 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
-    command(&connect)
+    command(&["sctp"], &connect)
 }

@@ -128,6 +128,11 @@ impl sojourn_endpoint::Endpoint for Sctp {
         self.settle();
     }
 
+    fn write(&mut self, _: Time, bytes: u64) {
+        self.left = self.left.map(|left| left + bytes);
+        self.settle();
+    }
+
     fn wake(&mut self, now: Time) {
         let now = self.instant(now);
         if let Some((_, association)) = &mut self.association {

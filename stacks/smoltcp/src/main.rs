@@ -11,13 +11,15 @@ use stack::Smoltcp;
 use std::error::Error;
 use std::process::ExitCode;
 
+const CONTROLS: [&str; 3] = ["cubic", "reno", "none"];
+
 /// Both ends of a connection.
 fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
     let control = match asked.control.as_deref().unwrap_or("cubic") {
         "cubic" => CongestionControl::Cubic,
         "reno" => CongestionControl::Reno,
         "none" => CongestionControl::None,
-        other => return Err(format!("found the control {other:?}; allowed: cubic, reno, none").into()),
+        other => return Err(format!("found the control {other:?}; allowed: {}", CONTROLS.join(", ")).into()),
     };
     let seed = asked.seed.wrapping_mul(1 << 20).wrapping_add(asked.number as u64);
     Ok(Connection {
@@ -27,5 +29,5 @@ fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
 }
 
 fn main() -> ExitCode {
-    command(&connect)
+    command(&CONTROLS, &connect)
 }

@@ -2,7 +2,7 @@
 
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
-use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer, State};
+use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
 use sojourn_endpoint::{Ecn, Endpoint, Span, Time};
@@ -128,9 +128,6 @@ impl Smoltcp {
             let most = left.map_or(CHUNK.len(), |left| CHUNK.len().min(left as usize));
             let taken = socket.send_slice(&CHUNK[..most]).unwrap_or(0);
             left = left.map(|left| left - taken as u64);
-            if left == Some(0) && taken > 0 {
-                socket.close();
-            }
         }
         self.left = left;
     }
@@ -141,9 +138,6 @@ impl Smoltcp {
         while socket.can_recv() {
             bytes += socket.recv(|found| (found.len(), found.len())).unwrap_or(0);
         }
-        if socket.state() == State::CloseWait {
-            socket.close();
-        }
         self.delivered_bytes += bytes as u64;
     }
 }
@@ -151,6 +145,11 @@ impl Smoltcp {
 impl Endpoint for Smoltcp {
     fn receive(&mut self, now: Time, _: Ecn, datagram: &[u8]) {
         self.packets.arrived.push_back(datagram.to_vec());
+        self.poll(now);
+    }
+
+    fn write(&mut self, now: Time, bytes: u64) {
+        self.left = self.left.map(|left| left + bytes);
         self.poll(now);
     }
 

@@ -61,12 +61,13 @@ fn a_bound_that_judges_nothing_is_refused() {
 fn words_that_mean_nothing_are_refused() {
     let said = |words: &[&str]| {
         let words: Vec<_> = words.iter().copied().map(str::to_owned).collect();
-        command_of(&words, &refuses).expect_err("they mean nothing").to_string()
+        command_of(&words, &[], &refuses).expect_err("they mean nothing").to_string()
     };
     let names = "same-seed, arithmetic, faults, lone-use, lone-loss, equal-shares";
     assert_eq!(said(&["--law", "gravity"]), format!("--law: found \"gravity\"; allowed: {names}"));
-    let allowed = "allowed: SCENARIO [SEED], --laws, or --law NAME [CONTROL]";
+    let allowed = "allowed: SCENARIO [SEED [FOLDER KEPT...]], --controls, --laws, or --law NAME [CONTROL]";
     assert_eq!(said(&["--law", "faults", "cubic", "1"]), format!("found 4 words; {allowed}"));
+    assert_eq!(said(&["--law", "faults", "cubic"]), "--law: control: found \"cubic\"; allowed: none");
     assert_eq!(said(&["--law"]), format!("found \"--law\"; {allowed}"));
 }
 

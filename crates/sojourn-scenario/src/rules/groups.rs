@@ -6,6 +6,7 @@ use crate::check::join;
 use crate::derived;
 use crate::diagnostic::{Fault, Reporter, nearest};
 use crate::fields::{Fields, Item, as_span};
+use crate::group::OF_OWN_ENDS;
 use crate::routes;
 use crate::stations::has_air;
 use sojourn_congestion::{AnyControl, Control, EcnUse};
@@ -200,10 +201,10 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// The keys that say what only senders and receivers of the simulation do.
-const OF_OWN_ENDS: [&str; 4] = ["stop", "connections_of", "receiver_control", "host"];
+/// Kinds of traffic that write so much, or without end, to one connection.
+const OF_STACKS: [&str; 2] = ["bulk", "messages"];
 
-/// Connections of somebody else's stack send forward, all the time or so many bytes, and one program has all of a scenario.
+/// Connections of somebody else's stack send forward, on one connection each, and one program has all of a scenario.
 fn stack(scenario: &Fields, index: usize, path: &str, reporter: &mut Reporter<'_>) {
     let groups = scenario.tables("group");
     let group = &groups[index];
@@ -214,13 +215,13 @@ fn stack(scenario: &Fields, index: usize, path: &str, reporter: &mut Reporter<'_
     if let Some(other) = groups[..index].iter().find_map(|one| one.text("stack")).filter(|&other| other != name) {
         error("stack", format!("\"{name}\" beside \"{other}\""), "one stack in a scenario; its controls may differ");
     }
-    if let Some(traffic) = group.table("traffic").filter(|traffic| traffic.section.name != "bulk") {
-        error("traffic", format!("\"{}\" with a stack", traffic.section.name), "bulk");
+    if let Some(traffic) = group.table("traffic").filter(|traffic| !OF_STACKS.contains(&traffic.section.name)) {
+        error("traffic", format!("\"{}\" with a stack", traffic.section.name), &OF_STACKS.join(", "));
     }
     if group.choice("direction") == Some("reverse") {
         error("direction", "\"reverse\" with a stack".to_owned(), "forward: what comes back is of the same flow");
     }
-    for key in OF_OWN_ENDS.into_iter().filter(|key| group.slot(key).is_some()) {
+    for key in OF_OWN_ENDS.into_iter().filter(|key| group.slot(key).is_some_and(|slot| slot.given)) {
         error(key, format!("{key} beside stack"), "one of them: a stack has senders and receivers of its own");
     }
 }

@@ -31,7 +31,7 @@ impl World {
 
     /// More has arrived of a connection whose application writes messages.
     #[inline(never)]
-    pub(super) fn on_messages(&mut self, index: usize) {
+    pub fn on_messages(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         let in_order_bytes = flow.in_order_bytes();
         let application = flow.application.as_mut().expect("who writes messages has one connection");
@@ -76,7 +76,11 @@ impl World {
             },
             Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
             Endpoints::Padding(padding) => padding.perform(action, now),
-            Endpoints::Outside(_) => {}
+            Endpoints::Outside(outside) => {
+                if let Action::Supply { bytes } = action {
+                    outside.supplied_bytes = bytes;
+                }
+            }
         }
         lead
     }

@@ -56,6 +56,11 @@ impl Sender {
         }
     }
 
+    /// The application has so many bytes more.
+    pub fn write(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
     /// When it wants to be woken; `u64::MAX` for never.
     pub fn due_ns(&self) -> u64 {
         self.due_ns

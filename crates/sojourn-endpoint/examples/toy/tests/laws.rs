@@ -18,6 +18,12 @@ impl Endpoint for End {
         }
     }
 
+    fn write(&mut self, _: Time, bytes: u64) {
+        if let End::Sends(sender) = self {
+            sender.write(bytes);
+        }
+    }
+
     fn wake(&mut self, _: Time) {
         if let End::Sends(sender) = self {
             sender.wake();
