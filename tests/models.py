@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sojourn.detect import stored
+from sojourn.detect.causes import CAUSES
 from sojourn.detect.download import NAMES as DOWNLOAD_NAMES
-from sojourn.detect.draw import CAUSES
 from sojourn.detect.features import NAMES
 from sojourn.detect.model import DOWNLOAD, STAGES, Forest, Model, TwinScale, cause_at, place_of
 from sojourn.detect.twin import COMPONENTS

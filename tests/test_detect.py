@@ -287,12 +287,13 @@ def test_a_forest_by_hand() -> None:
 @pytest.mark.long
 def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File) -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
+    from sojourn.detect.causes import NAMES as SIGNS
     from sojourn.detect.stored import save
     from sojourn.detect.training import TREES, Examples, fit, train
 
     random = np.random.default_rng(1)
     names = np.array(["codel", "pie", "sfq"] * 60)
-    rows = random.normal(size=(180, len(NAMES))) + np.arange(180)[:, None] % 3
+    rows = random.normal(size=(180, len(NAMES) + len(SIGNS))) + np.arange(180)[:, None] % 3
     rows[::7, 5] = np.nan
     first, second = tmp_path / "a.npz", tmp_path / "b.npz"
     known = [{"target_ms": 5.0 + place % 7} if name == "codel" else {} for place, name in enumerate(names)]
@@ -305,14 +306,16 @@ def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File
     model = load_model(first)
     assert model.provenance["probes"] == 180
     assert model.provenance["scikit_learn"]
-    read = model.read("codel", dict(zip(NAMES, rows[0], strict=True)), whole=True)["target_ms"]
+    read = model.read("codel", dict(zip(NAMES, rows[0], strict=False)), whole=True)["target_ms"]
     assert 5 < read.value < 11
     assert read.low < read.value < read.high
-    assert model.read("pie", dict(zip(NAMES, rows[0], strict=True)), whole=True) == {}
+    assert model.read("pie", dict(zip(NAMES, rows[0], strict=False)), whole=True) == {}
     chosen = ensemble.RandomForestClassifier(TREES, min_samples_leaf=2, max_features="sqrt", random_state=3)
-    chosen.fit(np.where(np.isnan(rows), -1000, rows).astype(np.float32), names)
-    said = chosen.predict_proba(np.where(np.isnan(rows[:20]), -1000, rows[:20]).astype(np.float32))
-    assert train(probes, watched, 3)["full"].votes(rows[:20]) == pytest.approx(said, abs=0.01)
+    # The signs of causes behind the features take no part in naming the queue.
+    of_queue = rows[:, : len(NAMES)]
+    chosen.fit(np.where(np.isnan(of_queue), -1000, of_queue).astype(np.float32), names)
+    said = chosen.predict_proba(np.where(np.isnan(of_queue[:20]), -1000, of_queue[:20]).astype(np.float32))
+    assert train(probes, watched, 3)["full"].votes(of_queue[:20]) == pytest.approx(said, abs=0.01)
 
 
 HELD_UP = np.array([0, 0, 0, 0, 0, 0.2])

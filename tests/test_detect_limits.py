@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.captures import MSS, Frame, pcap, tcp
 
 from sojourn.detect.captured import read_streams
+from sojourn.detect.limits import of_senders
+from sojourn.detect.log import FlowLog
 from sojourn.detect.passive import passive
+from sojourn.detect.plan import FULL, LARGE
 from sojourn.detect.stored import load_model
 from sojourn.detect.streams import Stream
 
@@ -118,3 +122,21 @@ def test_a_closed_window_and_an_idle_sender_are_said(tmp_path: Path) -> None:
 def test_a_window_that_nobody_closed_and_a_busy_sender_say_nothing(tmp_path: Path) -> None:
     busy = largest(rounds(200, 20, 40 * MSS, rtt_ms=10), tmp_path).limits
     assert (busy.closed, busy.sentences()) == (0, [])
+
+
+def _flow(sent_s: list[float], size: int, gap_s: float) -> FlowLog:
+    sent = np.array(sent_s)
+    came = sent[0] + 0.01 + gap_s * np.arange(len(sent))
+    return FlowLog(sent, came, np.full(len(sent), size), np.zeros(len(sent), dtype=np.bool_))
+
+
+def test_a_host_that_sends_less_than_planned_is_named() -> None:
+    """1,000 packets of 1,500 B in 2 s are 6 Mbit/s; 6 packets each ms are 12 Mbit/s."""
+    sent = _flow(list(np.linspace(0, 2, 1000)), 1500, 0.002)
+    (said,) = of_senders({}, {LARGE: sent}, 12e6)
+    assert said.startswith("The sending host sent 6 of the 12 Mbit/s that were planned")
+    assert of_senders({}, {LARGE: sent}, 6e6) == []
+    slow = _flow([0.001 * place for place in range(6)], 1500, 0.001)
+    (said,) = of_senders({FULL: slow}, {}, 0.0)
+    assert said.startswith("Trains left their host at 12 Mbit/s, no faster than they arrived")
+    assert of_senders({FULL: _flow([0.0] * 6, 1500, 0.001)}, {}, 0.0) == []

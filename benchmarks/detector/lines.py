@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.detect.answer import answer, decided
-from sojourn.detect.draw import BULK, FAMILIES, LOSS
+from sojourn.detect.causes import BULK, LOSS
+from sojourn.detect.draw import FAMILIES
 from sojourn.detect.plan import Path
 from sojourn.detect.population import SIDES, crossed, is_held_out
 from sojourn.detect.probe import over, probe
@@ -96,8 +97,7 @@ def _held_out() -> Iterator[Probe]:
     for line in catalogue()["lines"]:
         for of in (crossed(line["name"], side) for side in SIDES):
             if is_held_out(of.line) and of.rate_mbps <= FASTEST_MBPS:
-                loses = of.path.links["bottleneck"]["loss"] > 0
-                yield Probe(LINES, f"{of.line} {of.side}", of.name, of.path, LOSS if loses else "")
+                yield Probe(LINES, f"{of.line} {of.side}", of.name, of.path, LOSS if of.path.loss > 0 else "")
 
 
 def _on(

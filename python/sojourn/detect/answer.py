@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from sojourn.detect.bandwidth import Carries, carries
+from sojourn.detect.causes import BULK, LOSS
 from sojourn.detect.classes import code_points_count, has_l4s, low_share
-from sojourn.detect.draw import BULK, LOSS
 from sojourn.detect.features import lasting_rate
+from sojourn.detect.limits import of_senders
 from sojourn.detect.log import EMPTY, FlowLog
 from sojourn.detect.model import Judgement, Model, Reading, stage_of
 from sojourn.detect.plan import CLASSES, FULL, FULL_BYTES, FULL_COUNT, GREEDY, L4S, LARGE, LESS, LOW_DSCP, THIN
@@ -138,7 +139,7 @@ def answer(seen: Probed, model: Model) -> Answer:
     nearest = twin_of(seen, judged, model)
     is_new = strangeness(judged, nearest) > 1
     read = {} if is_new else model.read(judged.best, seen.features, whole=seen.whole)
-    causes = model.causes(seen.features, whole=seen.whole)
+    causes = model.causes(seen.features, seen.signs, whole=seen.whole)
     said = (*_of_causes(causes), *evidence(seen), *([] if nearest is None else [_compared(nearest)]))
     verdict = _verdict(judged, is_new=is_new)
     found: dict[str, Any] = {"causes": causes, "evidence": said, "parameters": read, "twin": nearest}
@@ -281,7 +282,8 @@ def _verdict(judged: Judgement, *, is_new: bool) -> str:
 def evidence(seen: Probed) -> tuple[str, ...]:
     """Return what was seen and what it means, a sentence each."""
     values = seen.features
-    said = _of_losses(seen)
+    planned_bps = max((stage.overload_bps for stage in seen.stages), default=0.0)
+    said = [*of_senders(seen.logs.get("find", {}), seen.logs.get("overload", {}), planned_bps), *_of_losses(seen)]
 
     def note(name: str, sentence: str) -> None:
         if not np.isnan(values[name]):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.detect.causes import BULK, LOSS
 from sojourn.detect.plan import FULL_BYTES, Path
 from sojourn.detect.population import Crossed, learnt_from
 
@@ -35,9 +36,6 @@ PARTS = dict.fromkeys(FAMILIES, 2) | {"droptail": 8, "fq_codel": 4, "cake": 4, "
 
 Where no flow sends fast enough to be taken for a heavy hitter, HHF is a FIFO of the same limit, and nothing tells them
 apart."""
-LOSS, BULK = "loss", "bulk"
-CAUSES = (LOSS, BULK)
-"""What else than the queue a probe can suffer from: packets lost at random, and others' greedy flows."""
 LEFT_OUT = ("choke", "fq_pie")
 """Disciplines that never take part in training, to see whether the detector knows what it does not know."""
 
@@ -92,7 +90,7 @@ class Drawn:
     @property
     def causes(self) -> tuple[str, ...]:
         """Which of `CAUSES` the path has: more than one packet in 2,000 lost at random, and greedy flows of others."""
-        loses = self.path.links["bottleneck"].get("loss", 0.0) > 5e-4  # noqa: PLR2004
+        loses = self.path.loss > 5e-4  # noqa: PLR2004
         greedy = any("traffic" not in one and one.get("direction") != "reverse" for one in self.path.others)
         return tuple(cause for cause, has in ((LOSS, loses), (BULK, greedy)) if has)
 

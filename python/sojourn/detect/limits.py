@@ -1,4 +1,4 @@
-"""What the two hosts of a transfer kept from being sent, as its packets show it, and no queue did.
+"""What the two hosts of a transfer or of a probe kept from being sent, as packets show it, and no queue did.
 
 The receiver's window bounds what may be on its way (RFC 9293, section 3.8.6; scaled by RFC 7323). A sender that has
 nothing to send, or whose processor is busy, leaves gaps; one that paces, or its network card, spaces packets evenly.
@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn.detect.features import train_gaps
 from sojourn.detect.headers import HAS_SCALE, HAS_STAMPS, RST, SYN
-from sojourn.detect.log import Times
+from sojourn.detect.log import EMPTY, Log, Times
+from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, LARGE, LESS
 
 Numbers = NDArray[np.int64]
 # So many segments of room are none: what is acknowledged comes in steps of two.
@@ -21,6 +23,8 @@ _GAP_RTTS, _GAP_S = 2.0, 0.05
 # RFC 7323, section 2.3.
 _MAX_SHIFT = 14
 _MOST, _SOME = 0.5, 0.1
+# A host keeps its plan where it sends this part of what it should; trains are its own where they left as slowly.
+_KEPT, _AS_SLOWLY = 0.9, 0.8
 _EVEN, _EVENLY = 0.25, 0.8
 
 
@@ -102,6 +106,35 @@ def limits_of(
     begins = int((closed & ~np.concatenate([[False], closed[:-1]])).sum()) if len(closed) else 0
     window, share = _window(rows, data, end, backward[offers], acked[offers])
     return Limits(window, share, begins, _idle(data, end, backward, acked, again, rtt_s), _even(first_s))
+
+
+def of_senders(find: Log, overload: Log, planned_bps: float) -> list[str]:
+    """Return what the sending host of a probe kept from being sent, a sentence each.
+
+    Parameters
+    ----------
+    find, overload
+        The logs of these stages; an empty one where a stage was not sent.
+    planned_bps
+        What the overload was to send.
+    """
+    said = []
+    train = find.get(FULL, EMPTY)
+    sent_s = train.sent_s[: len(train.sent_s) // FULL_COUNT * FULL_COUNT].reshape(-1, FULL_COUNT)
+    came_s = train_gaps(train, FULL_COUNT)
+    gap_s = float(np.median(np.ptp(sent_s, axis=1))) / (FULL_COUNT - 1) if len(came_s) else 0.0
+    if len(came_s) and gap_s > _AS_SLOWLY * float(np.median(came_s)):
+        rate = f"{FULL_BYTES * 8 / gap_s / 1e6:.3g} Mbit/s"
+        said.append(f"Trains left their host at {rate}, no faster than they arrived: the rate may be the host's own.")
+    flows = [one for one in (overload.get(name, EMPTY) for name in (LARGE, LESS)) if len(one.sent_s)]
+    seconds = float(np.ptp([time_s for one in flows for time_s in (one.sent_s[0], one.sent_s[-1])])) if flows else 0.0
+    sent_bps = sum(float(one.size_bytes.sum()) for one in flows) * 8 / seconds if seconds > 0 else planned_bps
+    if sent_bps < _KEPT * planned_bps:
+        said.append(
+            f"The sending host sent {sent_bps / 1e6:.3g} of the {planned_bps / 1e6:.3g} Mbit/s that were planned: its "
+            "processor or its socket's buffer was a limit."
+        )
+    return said
 
 
 def _window(rows: Any, data: Any, end: Numbers, backward: Any, acked: Numbers) -> tuple[int | None, float | None]:

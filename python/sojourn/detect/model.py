@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn.detect.causes import CAUSES
+from sojourn.detect.causes import NAMES as SIGNS
 from sojourn.detect.download import NAMES as DOWNLOAD_NAMES
-from sojourn.detect.draw import CAUSES, FAMILIES
+from sojourn.detect.draw import FAMILIES
 from sojourn.detect.features import NAMES
 
 MISSING = -1000.0
@@ -219,9 +221,9 @@ class Model:
             if key.startswith(prefix)
         }
 
-    def causes(self, features: Mapping[str, float], *, whole: bool) -> dict[str, float]:
+    def causes(self, features: Mapping[str, float], signs: Mapping[str, float], *, whole: bool) -> dict[str, float]:
         """Return the probability that the path has each of `CAUSES`."""
-        row = np.array([[features[name] for name in NAMES]])
+        row = np.array([[*(features[name] for name in NAMES), *(signs[name] for name in SIGNS)]])
         forests = {cause: self.forests[cause_at(stage_of(whole=whole), cause)] for cause in CAUSES}
         return {cause: float(of.probabilities(row)[0, 1]) for cause, of in forests.items()}
 

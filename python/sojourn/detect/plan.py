@@ -116,6 +116,16 @@ class Path:
         """The base round-trip time."""
         return amount(self.rtt, "s") * 1e3
 
+    @property
+    def loss(self) -> float:
+        """The share of packets that links lose at random on the way of the probe."""
+        hops = [one for one in self.links.get("hop", []) if one.get("direction", "forward") == self.direction]
+        links = [self.links["bottleneck"] if self.direction == "forward" else self.links["reverse"], *hops]
+        kept = 1.0
+        for link in links:
+            kept *= 1 - float(link.get("loss", 0.0))
+        return 1 - kept
+
     @classmethod
     def of(cls, resolved: Mapping[str, Any]) -> "Path":
         """Return the path of a resolved scenario: its groups are other traffic, the first of them has the base RTT."""

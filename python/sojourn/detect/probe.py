@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sojourn import api
+from sojourn.detect.causes import signs
 from sojourn.detect.classes import code_points_count
 from sojourn.detect.features import features, find_rate, lasting_rate
 from sojourn.detect.log import EMPTY, FlowLog, Log, of_table
@@ -68,6 +69,11 @@ class Probed:
     def features(self) -> dict[str, float]:
         """The features; NaN for those of stages that were not sent."""
         return features(*(self.logs.get(name, {}) for name in ("find", "load", "overload")))
+
+    @property
+    def signs(self) -> dict[str, float]:
+        """The signs of other causes than the queue; NaN for those of stages that were not sent."""
+        return signs(*(self.logs.get(name, {}) for name in ("find", "load", "overload")))
 
     @property
     def whole(self) -> bool:

@@ -14,15 +14,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from sojourn.detect import download, features
-from sojourn.detect.draw import CAUSES, FAMILIES, PARAMETERS
+from sojourn.detect import causes, download, features
+from sojourn.detect.causes import CAUSES
+from sojourn.detect.draw import FAMILIES, PARAMETERS
 from sojourn.detect.model import CAUSE, DOWNLOAD, READ, STAGES, Array, Forest, Model, TwinScale, cause_at
 from sojourn.detect.twin import COMPONENTS
 from sojourn.reading import input_error, read_bytes
 
-FORMAT = 4
+FORMAT = 5
 MAX_FILE_BYTES = 64 << 20
-"""The model that comes with the package has 4.4 MB."""
+"""The model that comes with the package has 7.4 MB."""
 MAX_BYTES = 128 << 20
 """Of all arrays together; those of the package have 13 MB."""
 MAX_PROBES = 100_000
@@ -30,7 +31,7 @@ MAX_PROBES = 100_000
 _MOST = {"T": 10_000, "M": MAX_PROBES}
 _MAX_DEPTH = 1000
 _MAX_ABOUT_BYTES = 1 << 20
-_FEATURES = {"probe": list(features.NAMES), DOWNLOAD: list(download.NAMES)}
+_FEATURES = {"probe": list(features.NAMES), CAUSE: list(causes.NAMES), DOWNLOAD: list(download.NAMES)}
 _TWIN = "twin"
 _ABOUT = "about"
 _BIG = 1e9
@@ -187,7 +188,7 @@ class _File:
         elif _CAUSES.fullmatch(place):
             if classes != _NO_YES:
                 self._refuse(f"{place!r} answers neither no nor yes")
-            size = {"C": len(_NO_YES), "F": len(_FEATURES["probe"])}
+            size = {"C": len(_NO_YES), "F": len(_FEATURES["probe"]) + len(_FEATURES[CAUSE])}
             arrays = self._arrays(place, _VOTES, size)
             self._check_shares(place, arrays)
         else:

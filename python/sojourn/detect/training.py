@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from sojourn import _native, children
-from sojourn.detect import download
-from sojourn.detect.draw import CAUSES, LEFT_OUT, RATES_MBPS, RTTS_MS, Drawn, draw, name_of, truths
-from sojourn.detect.features import NAMES, vector
+from sojourn.detect import causes, download
+from sojourn.detect.causes import CAUSES
+from sojourn.detect.draw import LEFT_OUT, RATES_MBPS, RTTS_MS, Drawn, draw, name_of, truths
+from sojourn.detect.features import NAMES
 from sojourn.detect.model import (
     DOWNLOAD,
     MISSING,
@@ -37,15 +38,16 @@ from sojourn.detect.watched import draw_download, watch
 TREES = 120
 READERS = 60
 # Of a forest that says no or yes.
-_CAUSE_TREES, _CAUSE_LEAF = 60, 5
+_CAUSE_TREES, _CAUSE_LEAF, _CAUSE_FEATURES = 80, 3, 0.3
 # A parameter is read, and a name has a limit of its own, where there are so many probes.
 _FEW = 20
 # Points of a curve of quantiles.
 _CURVE = 101
-_OVERLOAD = [name.startswith("over_") for name in NAMES]
+_ALL = (*NAMES, *causes.NAMES)
+_OVERLOAD = [name.startswith("over_") for name in _ALL]
 Progress = Callable[[float], None]
 Observed = tuple[Array, str, dict[str, float], tuple[str, ...]]
-"""Features, name, parameters, and what else than the queue the probe suffered from."""
+"""Features and the signs of causes, name, parameters, and what else than the queue the probe suffered from."""
 Observe = Callable[[int, int], Observed]
 
 
@@ -61,7 +63,8 @@ def observe(place: int, seed: int) -> Observed:
     """Return what there is to learn from the training probe with a number."""
     seen, drawn = probed([seed, place], name_of(place))
     table = drawn.path.links["bottleneck"]["queue"]
-    return vector(seen.features), drawn.name, truths(drawn.name, table), drawn.causes
+    values = {**seen.features, **seen.signs}
+    return np.array([values[name] for name in _ALL]), drawn.name, truths(drawn.name, table), drawn.causes
 
 
 def observe_download(place: int, seed: int) -> Observed:
@@ -76,7 +79,7 @@ class Examples:
     """What was seen of paths whose queues are known."""
 
     rows: Array
-    """Features, a row for each."""
+    """Features, a row for each; of probes the signs of causes behind them."""
     names: Array
     known: Sequence[Mapping[str, float]]
     """Parameters that were drawn."""
@@ -127,7 +130,8 @@ def train(probes: Examples, downloads: Examples, seed: int) -> dict[str, Forest]
         seen = probes.rows.copy()
         if stage == "load":
             seen[:, _OVERLOAD] = np.nan
-        forests |= {stage: _forest(seen, probes.names, seed), **_readers(stage, seen, probes, seed)}
+        of_queue = seen[:, : len(NAMES)]
+        forests |= {stage: _forest(of_queue, probes.names, seed), **_readers(stage, of_queue, probes, seed)}
         forests |= {cause_at(stage, cause): _cause(seen, probes, cause, seed) for cause in CAUSES}
     return {**forests, DOWNLOAD: _forest(downloads.rows, downloads.names, seed)}
 
@@ -157,14 +161,16 @@ def _forest(rows: Array, names: Array, seed: int) -> Forest:
 def _cause(rows: Array, probes: Examples, cause: str, seed: int) -> Forest:
     """Return the forest that tells whether a path has something else than the queue that a probe suffers from."""
     answers = np.array(["yes" if cause in of else "no" for of in probes.causes])
-    return _deciding(rows, answers, seed, _CAUSE_TREES, _CAUSE_LEAF)[1]
+    return _deciding(rows, answers, seed, _CAUSE_TREES, _CAUSE_LEAF, _CAUSE_FEATURES)[1]
 
 
-def _deciding(rows: Array, names: Array, seed: int, trees: int = TREES, leaf: int = 2) -> tuple[Any, Forest]:
+def _deciding(
+    rows: Array, names: Array, seed: int, trees: int = TREES, leaf: int = 2, most: str | float = "sqrt"
+) -> tuple[Any, Forest]:
     """Return a forest as scikit-learn has it, and as arrays with what makes probabilities of its votes."""
     from sklearn.ensemble import RandomForestClassifier
 
-    how: dict[str, Any] = {"min_samples_leaf": leaf, "max_features": "sqrt", "oob_score": True}
+    how: dict[str, Any] = {"min_samples_leaf": leaf, "max_features": most, "oob_score": True}
     chosen = RandomForestClassifier(trees, random_state=seed, **how)
     chosen.fit(np.where(np.isnan(rows), MISSING, rows).astype(np.float32), names)
     classes = [str(name) for name in chosen.classes_]
