@@ -181,7 +181,7 @@ pub fn command_of(words: &[String], controls: &[&str], connect: Connect<'_>) -> 
             json!({ "holds": verdict.holds, "found": verdict.found }).to_string()
         }
         [word] if word.starts_with("--") => return Err(format!("found {word:?}; allowed: {WORDS}").into()),
-        [file, run @ ..] if run.len() != 2 => {
+        [file, run @ ..] if run.len() != 2 && !file.starts_with("--") => {
             let seed = run.first().map(|seed| seed.parse::<u64>()).transpose();
             let seed = seed.map_err(|_| format!("seed: found {:?}; allowed: a whole number", run[0]))?;
             let scenario = scenario(file, controls)?;

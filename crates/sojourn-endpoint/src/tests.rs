@@ -188,7 +188,7 @@ impl Endpoint for Burst {
 
     fn transmit(&mut self, _: Time, room: &mut Vec<u8>) -> Option<Ecn> {
         room.resize(self.0, 0);
-        (!std::mem::replace(&mut self.1, true)).then_some(Ecn::NotEct)
+        (!std::mem::replace(&mut self.1, true)).then_some(Ecn::Ect0)
     }
 
     fn delivered_bytes(&self) -> u64 {
