@@ -366,7 +366,7 @@ def test_the_page_of_a_study_from_the_means_that_it_keeps(command: Command, tmp_
 def test_a_page_from_kept_means_names_the_plug_ins_that_they_are_from(command: Command, tmp_path: Path) -> None:
     assert command("paper", "answer", "ablations", "--kept", "--out", tmp_path / "page").code == 0
     page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
-    named = re.search(r"Plug-ins: the congestion controls (scout-without[^.]*) of scout\.py\.", page)
+    named = re.search(r"Plug-ins: the congestion controls (scout-without[^.]*) of ablations\.py\.", page)
     assert named
     assert "SHA-256" not in named[0]
 

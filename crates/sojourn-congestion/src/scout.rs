@@ -6,6 +6,7 @@
 //! full segments at that rate, whose last packets are late where somebody else is served between them. After two clean
 //! trains of full segments a turn begins.
 
+mod base;
 mod descriptor;
 mod path;
 mod singles;
@@ -202,8 +203,8 @@ impl Scout {
     fn judge_small(&mut self, train: &Train) {
         self.path.on_small_train(train.samples());
         self.head = match train.samples() {
-            [one] => self.path.waited_as_one(one.rtt),
-            _ => self.path.waited(train.head_rtt(), 0.0),
+            [one] => self.path.waited_as_one(train.packets, one.delay),
+            _ => self.path.waited(train.head_delay(), 0.0),
         };
         if self.head > self.path.bound() {
             self.stay();
@@ -276,9 +277,9 @@ impl Scout {
             _ => {}
         }
         let own = self.path.own();
-        let tail = self.path.waited(train.tail_rtt(), own);
+        let tail = self.path.waited(train.tail_delay(), own);
         let alone = train.samples().len() < 2;
-        let head = if alone { self.head } else { self.path.waited(train.head_rtt(), own) };
+        let head = if alone { self.head } else { self.path.waited(train.head_delay(), own) };
         let length = f64::from(train.packets) * self.path.packet();
         if head > self.path.bound() || tail - head > GROWTH * length {
             self.anew = tail - head > GROWTH * length && self.path.is_by_rate();
@@ -296,7 +297,6 @@ impl Scout {
         self.small = false;
         self.window = self.settings.initial_window;
         self.threshold = self.path.full_window();
-        self.path.singles.begin_turn();
         self.state = State::Turn(Box::new(Turn::new(self.now, self.settings.turn, &mut self.random)));
         self.pace(self.path.base());
     }
@@ -312,13 +312,10 @@ impl Scout {
     }
 
     #[inline]
-    fn on_turn(&mut self, ack: &Ack, rtt: Option<f64>) {
+    fn on_turn(&mut self, ack: &Ack, delay: Option<i64>) {
         let State::Turn(turn) = &mut self.state else { return };
         let own = self.path.own();
-        // Before a window covers two acknowledgements, they come when the receiver's timer says.
-        let rare = self.path.has_rare_acks()
-            && self.window < self.threshold.min(self.path.inner_window()).min(2.0 * f64::from(self.path.at_once()));
-        let waited = rtt.map(|rtt| if rare { 0.0 } else { self.path.waited(rtt, own) });
+        let waited = delay.map(|delay| self.path.waited(delay as f64, own));
         if turn.on_ack(ack, waited) {
             let outcome = turn.judge(self.now, &mut self.path, self.window, &mut self.threshold);
             if turn.is_old() {
@@ -341,17 +338,9 @@ impl Control for Scout {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.now = ack.now.as_nanos();
-        let rtt = ack.rtt.map(Span::as_nanos).filter(|rtt| *rtt > 0);
-        if let Some(rtt) = rtt {
-            self.path.hear_base(rtt, self.now);
-        }
+        let delay = self.path.delay_of(ack);
         match &mut self.state {
-            State::Turn(_) => {
-                if let Some(rtt) = rtt.filter(|_| ack.window_limited && !ack.in_recovery) {
-                    self.path.singles.hear_in_turn(rtt);
-                }
-                self.on_turn(ack, rtt.map(|rtt| rtt as f64));
-            }
+            State::Turn(_) => self.on_turn(ack, delay),
             State::Repair => {
                 if self.window < self.threshold {
                     self.window += f64::from(ack.newly_acked);
@@ -363,8 +352,8 @@ impl Control for Scout {
                 }
             }
             State::Knock if ack.newly_acked > 0 => {
-                if let Some(rtt) = rtt.filter(|_| self.path.is_unclear()) {
-                    self.path.on_single(rtt, !self.small);
+                if let Some(delay) = delay.filter(|_| self.path.is_unclear()) {
+                    self.path.on_single(delay, !self.small);
                 }
                 match self.next {
                     Next::Small => self.send_train(Purpose::Small, self.path.small_train()),
@@ -374,7 +363,7 @@ impl Control for Scout {
             }
             State::Knock => {}
             State::Train(train) => {
-                train.on_ack(ack, rtt);
+                train.on_ack(ack, delay);
                 self.window = f64::from(train.left()).max(0.5);
                 if train.left() == 0 {
                     let State::Train(train) = core::mem::replace(&mut self.state, State::Knock) else { return };

@@ -22,6 +22,7 @@ MAX_PACKETS = 8_000_000
 HEADERS_BYTES = 96
 """As many have Ethernet, IPv4 and TCP with all its options, and a little more."""
 _SECTION = bytes.fromhex("0a0d0d0a")
+_MAGIC_BYTES = 4
 _BEGIN_BYTES = 4096
 """Of a file in which its first header, and that of its first interface, are looked for."""
 _BACK_NS, _PAUSE_NS = 1_000_000_000, 60_000_000_000
@@ -150,10 +151,10 @@ def _check_begin(data: bytes, file: str) -> None:
     """Raise InputError for a file whose first four bytes are of neither format."""
     if not data:
         raise input_error(f"the file is empty; allowed: {_ALLOWED}", file=file, found="0 bytes", allowed=_ALLOWED)
-    if data in MAGICS:
+    if data[:_MAGIC_BYTES] in MAGICS:
         return
     for begin, complaint in _OTHERS.items():
         if data.startswith(begin):
             raise input_error(f"{complaint}; allowed: {_ALLOWED}", file=file, allowed=_ALLOWED)
-    found = data.hex(" ")
+    found = data[:_MAGIC_BYTES].hex(" ")
     raise input_error(f"begins with {found}; allowed: {_ALLOWED}", file=file, found=found, allowed=_ALLOWED)

@@ -3,9 +3,10 @@
 #[cfg(test)]
 mod tests;
 
+use super::base::Base;
 use super::singles::{self, Singles};
 use super::train::{self, Sample};
-use crate::control::Path;
+use crate::control::{Ack, Path};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -20,19 +21,17 @@ const SMALL_BYTES: u32 = 20;
 const TRAIN_BYTES: u32 = 750;
 /// And where that gives too few acknowledgements: a quantum without Ethernet's bytes for each packet.
 const LONGEST_TRAIN_BYTES: u32 = 1250;
-const MINUTE_NANOS: u64 = 60_000_000_000;
-/// Minutes whose minima make the base delay.
-const BASE_MINUTES: usize = 10;
-/// Small trains that tell the capacity before it is believed, and those that do not before others are asked.
-const VOTES: usize = 3;
+/// Small trains before the capacity is believed, or others are asked.
+const FEWEST: usize = 3;
 /// Small trains that count.
 const TRAINS: usize = 8;
-/// Trains whose median is the capacity.
+/// Rates of full trains whose median counts.
 const ESTIMATES: usize = 5;
 /// Trains of full segments that tell a rate, where small ones do not.
 const RATES: usize = 3;
-/// Segments that an acknowledgement covers at most where receivers wait for two, and one acknowledgement is lost.
-const USUAL_AT_ONCE: u32 = 4;
+/// Gaps agree up to this ratio, or up to what a stamp counts.
+const ALIKE: f64 = 1.25;
+const STAMP: f64 = 1e3;
 /// A train that arrives at more than this part of the rate at which it was sent does not show the link's.
 const MAX_OF_SENT: f64 = 0.8;
 /// By how much full segments may show more capacity than small ones.
@@ -41,13 +40,11 @@ const MAX_ABOVE_TRAINS: f64 = 1.5;
 const MAX_ABOVE_RATE: f64 = 10.0;
 const SHORTEST_DELAY: f64 = 0.1 * MILLISECOND;
 
-/// What a small train showed, in ns: how long its segments took at a steady rate, what its span has beyond, and the gap
-/// between two segments.
-#[derive(Clone, Copy, Debug)]
+/// What a small train showed, in ns: what its span has beyond a steady rate, and the gaps between its segments.
+#[derive(Clone, Debug)]
 struct Seen {
-    steady: f64,
     rest: f64,
-    gap: f64,
+    gaps: Vec<f64>,
 }
 
 /// What is known of a path. Times are in ns, rates in bit/s.
@@ -58,21 +55,15 @@ pub(super) struct PathKnowledge {
     small: u32,
     header: f64,
     wire_bits: f64,
-    minima: VecDeque<u64>,
-    minute: Option<u64>,
-    base: Option<u64>,
+    base: Base,
     /// The last small trains.
     trains: VecDeque<Seen>,
     /// The most segments that one acknowledgement of each of the last trains covered.
     counts: VecDeque<u32>,
-    /// Whether acknowledgements are rare.
-    rare: bool,
     /// Whether the last small train gave too few acknowledgements, and the next one is longer.
     longer: bool,
-    /// How many of the last small trains tell the capacity.
-    told: usize,
-    /// Round-trip times of the last small trains that one acknowledgement covered.
-    lone: VecDeque<u64>,
+    /// Packets and delays of the last small trains that one acknowledgement covered.
+    lone: VecDeque<(u32, i64)>,
     /// Rates of the last trains of full segments, where small ones tell nothing.
     rates: VecDeque<f64>,
     pub(super) singles: Singles,
@@ -99,14 +90,10 @@ impl PathKnowledge {
             small: small_bytes(path),
             header,
             wire_bits: 8.0 * (mss + header),
-            minima: VecDeque::with_capacity(BASE_MINUTES),
-            minute: None,
-            base: None,
+            base: Base::default(),
             trains: VecDeque::with_capacity(TRAINS),
             counts: VecDeque::with_capacity(TRAINS),
-            rare: false,
             longer: false,
-            told: 0,
             lone: VecDeque::new(),
             rates: VecDeque::with_capacity(ESTIMATES),
             singles: Singles::default(),
@@ -160,29 +147,16 @@ impl PathKnowledge {
         segments * self.wire_bits * SECOND / nanos
     }
 
-    /// A round-trip time was measured.
+    /// The delay that an acknowledgement shows, in ns.
     #[inline]
-    pub(super) fn hear_base(&mut self, rtt: u64, now: u64) {
-        let minute = now / MINUTE_NANOS;
-        if self.minute.is_none_or(|last| minute > last) {
-            if self.minima.len() == BASE_MINUTES {
-                self.minima.pop_front();
-            }
-            self.minima.push_back(rtt);
-            self.minute = Some(minute);
-            self.base = self.minima.iter().copied().min();
-        } else if let Some(last) = self.minima.back_mut()
-            && rtt < *last
-        {
-            *last = rtt;
-            self.base = self.base.min(Some(rtt));
-        }
+    pub(super) fn delay_of(&mut self, ack: &Ack) -> Option<i64> {
+        self.base.delay_of(ack)
     }
 
     /// The base round-trip time; zero before the first one.
     #[inline]
     pub(super) fn base(&self) -> f64 {
-        self.base.unwrap_or(0) as f64
+        self.base.rtt()
     }
 
     /// The noise of delays; zero before the first train.
@@ -203,10 +177,10 @@ impl PathKnowledge {
         self.packet() * (self.mss - f64::from(self.small)) / (self.mss + self.header)
     }
 
-    /// The queueing delay in a round-trip time, of which `own` is the segment's own.
+    /// The queueing delay in a delay, of which `own` is the segment's own.
     #[inline]
-    pub(super) fn waited(&self, rtt: f64, own: f64) -> f64 {
-        (rtt - self.base() - own - self.noise()).max(0.0)
+    pub(super) fn waited(&self, delay: f64, own: f64) -> f64 {
+        (delay - self.base.delay() - own - self.noise()).max(0.0)
     }
 
     /// The longest queueing delay to aim at.
@@ -220,18 +194,12 @@ impl PathKnowledge {
         0.5 * self.delay + self.noise()
     }
 
-    /// The window that fills the path without a queue, and what one acknowledgement covers where they are rare: that waits at
-    /// the receiver.
+    /// The window that fills the path without a queue: with what noise holds in each direction, and what waits for one
+    /// acknowledgement at the receiver.
     #[inline]
     pub(super) fn full_window(&self) -> f64 {
-        let waiting = if self.rare { f64::from(self.at_once()) } else { 0.0 };
-        self.inner_window() + waiting
-    }
-
-    /// The segments that the path itself holds without a queue.
-    #[inline]
-    pub(super) fn inner_window(&self) -> f64 {
-        (self.capacity * self.base() / SECOND / self.wire_bits).max(2.0)
+        let on_the_way = self.capacity * (self.base() + 2.0 * self.noise) / SECOND / self.wire_bits;
+        on_the_way.max(2.0) + f64::from(self.at_once())
     }
 
     /// Full packets that take so long.
@@ -239,16 +207,9 @@ impl PathKnowledge {
         (self.capacity * nanos / SECOND / self.wire_bits).min(most) as u32
     }
 
-    /// Whether one acknowledgement covers more segments than usual.
-    #[inline]
-    pub(super) fn has_rare_acks(&self) -> bool {
-        self.rare
-    }
-
     /// A train was acknowledged, so many segments at once at most.
     pub(super) fn on_count(&mut self, most: u32) {
         keep(&mut self.counts, most.min(train::LONGEST / 2), TRAINS);
-        self.rare = self.at_once() > USUAL_AT_ONCE;
     }
 
     /// Whether small trains tell the capacity.
@@ -261,10 +222,9 @@ impl PathKnowledge {
         !self.is_clear() && !self.is_open()
     }
 
-    /// Whether more small trains may tell it: three that do or three that do not decide.
+    /// Whether more small trains may tell it.
     pub(super) fn is_open(&self) -> bool {
-        let asked = self.trains.len();
-        !self.is_clear() && (self.longer || ((1..2 * VOTES).contains(&asked) && asked - self.told < VOTES))
+        !self.is_clear() && (self.longer || (1..FEWEST).contains(&self.trains.len()))
     }
 
     /// Whether enough trains of full segments told a rate.
@@ -290,23 +250,25 @@ impl PathKnowledge {
         if too_few || 2 * sent_span > span {
             return;
         }
-        let gap = gaps[gaps.len() / 4];
-        let steady = gap * f64::from(segments);
+        let steady = gaps[gaps.len() / 4] * f64::from(segments);
         let rest = (span as f64 - steady).max(0.0);
-        keep(&mut self.trains, Seen { steady, rest, gap }, TRAINS);
-        self.noise = quantile(self.trains.iter().map(|train| train.rest), 3, 4);
+        keep(&mut self.trains, Seen { rest, gaps }, TRAINS);
+        self.noise = self.trains.iter().map(|train| train.rest).fold(0.0, f64::max);
         self.by_trains = self.told_by_trains();
         self.settle();
     }
 
-    /// The capacity that most of the last small trains tell: they took longer than the noise.
-    fn told_by_trains(&mut self) -> f64 {
-        let noise = self.noise;
-        let told = || self.trains.iter().filter(|train| train.gap > 0.0 && train.steady >= train.rest.max(noise));
-        let bits = 8.0 * (f64::from(self.small) + self.header);
-        let capacity = quantile(told().rev().take(ESTIMATES).map(|train| bits * SECOND / train.gap), 1, 2);
-        self.told = told().count();
-        if self.told >= VOTES && 2 * self.told >= self.trains.len() { capacity } else { 0.0 }
+    /// The capacity on which many gaps agree: noise makes gaps longer or none, and rarely alike.
+    fn told_by_trains(&self) -> f64 {
+        let gaps = || self.trains.iter().flat_map(|train| train.gaps.iter().copied());
+        let (low, high) = (quantile(gaps(), 1, 8), quantile(gaps(), 3, 8));
+        let bound = (ALIKE * low).max(low + STAMP);
+        if self.trains.len() < FEWEST || low <= 0.0 || high > bound {
+            return 0.0;
+        }
+        let alike = gaps().filter(|gap| (low..=bound).contains(gap));
+        let (count, sum) = alike.fold((0.0, 0.0), |(count, sum), gap| (count + 1.0, sum + gap));
+        8.0 * (f64::from(self.small) + self.header) * SECOND * count / sum
     }
 
     /// A train of full segments that was sent faster than the link, or so was meant, has been acknowledged. Whether it tells
@@ -326,8 +288,8 @@ impl PathKnowledge {
     }
 
     /// A segment that was alone has been acknowledged.
-    pub(super) fn on_single(&mut self, rtt: u64, full: bool) {
-        self.singles.hear(rtt, full);
+    pub(super) fn on_single(&mut self, delay: i64, full: bool) {
+        self.singles.hear(delay, full);
         self.settle();
     }
 
@@ -336,12 +298,13 @@ impl PathKnowledge {
         self.by_rate >= self.least()
     }
 
-    /// The queueing delay of a small train that was acknowledged at once, which may have waited for the receiver's timer: beyond
-    /// that of the earliest such train.
-    pub(super) fn waited_as_one(&mut self, rtt: u64) -> f64 {
-        keep(&mut self.lone, rtt, singles::KEPT);
-        let earliest = self.lone.iter().copied().min().unwrap_or(rtt);
-        ((rtt - earliest) as f64 - self.noise).max(0.0)
+    /// The queueing delay of a small train that was acknowledged at once, whose last segment waited for those before it: beyond that
+    /// of the earliest train of as many packets.
+    pub(super) fn waited_as_one(&mut self, packets: u32, delay: i64) -> f64 {
+        keep(&mut self.lone, (packets, delay), singles::KEPT);
+        let alike = self.lone.iter().filter(|(of, _)| *of == packets);
+        let earliest = alike.map(|(_, delay)| *delay).min().unwrap_or(delay);
+        ((delay - earliest) as f64 - self.noise).max(0.0)
     }
 
     /// The least capacity by which full segments that are alone can be as early as they are: a fair queue sends one at once,

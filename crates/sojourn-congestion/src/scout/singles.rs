@@ -8,42 +8,29 @@ const FEWEST: usize = 8;
 const MOST: usize = 32;
 pub(super) const KEPT: usize = 64;
 /// Means of its error by which the shortest of them is taken to be off.
-const ERRORS: u64 = 2;
+const ERRORS: i64 = 2;
 
-/// Round-trip times of segments that were alone, in ns.
+/// Delays of segments that were alone, in ns.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Singles {
-    small: VecDeque<u64>,
-    full: VecDeque<u64>,
-    /// The shortest round-trip time of a full segment in the last turn.
-    in_turn: Option<u64>,
+    small: VecDeque<i64>,
+    full: VecDeque<i64>,
 }
 
 impl Singles {
-    pub(super) fn hear(&mut self, rtt: u64, full: bool) {
+    pub(super) fn hear(&mut self, delay: i64, full: bool) {
         let known = if full { &mut self.full } else { &mut self.small };
         if known.len() == KEPT {
             known.pop_front();
         }
-        known.push_back(rtt);
-    }
-
-    /// A turn begins.
-    pub(super) fn begin_turn(&mut self) {
-        self.in_turn = None;
-    }
-
-    /// A full segment of a turn has been acknowledged.
-    #[inline]
-    pub(super) fn hear_in_turn(&mut self, rtt: u64) {
-        self.in_turn = Some(self.in_turn.map_or(rtt, |shortest| shortest.min(rtt)));
+        known.push_back(delay);
     }
 
     /// Whether more of them would not tell much more.
     pub(super) fn are_enough(&self) -> bool {
         let pairs = self.small.len().min(self.full.len());
         let (Some(small), Some(full)) = (Shortest::of(&self.small), Shortest::of(&self.full)) else { return false };
-        let longer = full.nanos.saturating_sub(small.nanos);
+        let longer = (full.nanos - small.nanos).max(0);
         pairs >= MOST || (pairs >= FEWEST && 2 * (small.error + full.error) <= longer)
     }
 
@@ -53,25 +40,23 @@ impl Singles {
             return None;
         }
         let (small, full) = (Shortest::of(&self.small)?, Shortest::of(&self.full)?);
-        // Where full segments are faster, those that were alone have waited for the receiver's timer.
-        let in_turn = self.in_turn.filter(|rtt| rtt + small.error >= small.nanos).unwrap_or(full.nanos);
-        let longer = full.nanos.min(in_turn).saturating_sub(small.nanos) + small.error;
+        let longer = (full.nanos - small.nanos).max(0) + small.error;
         (longer > 0).then_some(longer as f64)
     }
 }
 
 /// The shortest of n times that vary between zero and J is off by J/n in the mean, and the median less the shortest is J/2.
 struct Shortest {
-    nanos: u64,
-    error: u64,
+    nanos: i64,
+    error: i64,
 }
 
 impl Shortest {
-    fn of(times: &VecDeque<u64>) -> Option<Shortest> {
-        let mut ordered: Vec<u64> = times.iter().copied().collect();
+    fn of(times: &VecDeque<i64>) -> Option<Shortest> {
+        let mut ordered: Vec<i64> = times.iter().copied().collect();
         ordered.sort_unstable();
         let nanos = *ordered.first()?;
-        let error = ERRORS * 2 * (ordered[ordered.len() / 2] - nanos) / ordered.len() as u64;
+        let error = ERRORS * 2 * (ordered[ordered.len() / 2] - nanos) / ordered.len() as i64;
         Some(Shortest { nanos, error })
     }
 }
@@ -80,7 +65,7 @@ impl Shortest {
 mod tests {
     use super::*;
 
-    fn heard(pairs: impl Iterator<Item = (u64, u64)>) -> Singles {
+    fn heard(pairs: impl Iterator<Item = (i64, i64)>) -> Singles {
         let mut singles = Singles::default();
         for (small, full) in pairs {
             singles.hear(small, false);
@@ -109,17 +94,5 @@ mod tests {
     #[test]
     fn a_clock_that_is_too_coarse_tells_nothing() {
         assert_eq!(heard((0..40).map(|_| (50_000, 50_000))).longer_by(), None);
-    }
-
-    /// In a turn acknowledgements do not wait for the receiver's timer, so that full segments may seem faster than small ones.
-    #[test]
-    fn full_segments_of_a_turn_count_unless_single_ones_wait_for_a_timer() {
-        let mut singles = heard((0..8).map(|_| (50_000, 50_600)));
-        singles.hear_in_turn(50_400);
-        assert_eq!(singles.longer_by(), Some(400.0));
-        singles.hear_in_turn(49_000);
-        assert_eq!(singles.longer_by(), Some(600.0));
-        singles.begin_turn();
-        assert_eq!(singles.longer_by(), Some(600.0));
     }
 }

@@ -9,6 +9,8 @@ use sojourn_core::{Span, Stream, Time};
 
 const MSS: u32 = 1448;
 const BASE: Span = Span::from_millis(50);
+/// By how much the receiver's clock is behind, in ns.
+const CLOCKS_APART: i64 = 7_000_000_123;
 
 /// A path of `mbps` with a base round-trip time of 50 ms, `others` backlogged flows in a fair queue, and `queue` before all.
 struct Lab {
@@ -111,6 +113,12 @@ impl Lab {
         Span::from_secs_f64(8.0 * f64::from(bytes) / (self.mbps * 1e6))
     }
 
+    /// Whether the capacity is the link's, up to half a microsecond of a stamp in the time of 72 bytes.
+    fn knows_its_rate(&self) -> bool {
+        let error = state(&self.control, "capacity_mbps") / self.mbps - 1.0;
+        error.abs() < 0.001 + 0.5 * self.mbps / (8.0 * 72.0)
+    }
+
     fn is_going(&self) -> bool {
         state(&self.control, "going") == 1.0
     }
@@ -138,7 +146,8 @@ impl Lab {
             if full || next.is_none_or(|next| next > timer) {
                 self.now = if full { arrival } else { timer.max(arrival) };
                 let flight = f64::from(packets - number as u32 - 1 + unacknowledged);
-                self.control.on_ack(&ack(self.now, sent, unacknowledged, flight));
+                let one_way_delay_nanos = Some(arrival.since(sent).as_nanos() as i64 - CLOCKS_APART);
+                self.control.on_ack(&Ack { one_way_delay_nanos, ..ack(self.now, sent, unacknowledged, flight) });
                 unacknowledged = 0;
             }
         }
@@ -186,9 +195,10 @@ fn alone_it_goes_after_two_clean_trains() {
     assert!(lab.until_it_goes(10), "{:?}", lab.sent);
     let small = [(10, 20), (1, 20), (10, 20), (1, 20), (10, 20)];
     assert_eq!(lab.sent, [&small[..], &[(8, MSS), (1, 20), (16, MSS)]].concat());
-    assert!((state(&lab.control, "capacity_mbps") - 100.0).abs() < 0.01);
+    assert!(lab.knows_its_rate());
     assert_eq!((lab.control.window(), lab.control.segment_bytes()), (10.0, None));
-    let full = 100e6 * 0.05 / (8.0 * 1500.0);
+    // Two wait for an acknowledgement.
+    let full = state(&lab.control, "capacity_mbps") * 1e6 * 0.05 / (8.0 * 1500.0) + 2.0;
     assert!((lab.control.slow_start_threshold() - full).abs() < 2.0, "{}", lab.control.slow_start_threshold());
 }
 
@@ -200,7 +210,7 @@ fn a_small_train_fits_a_quantum_whatever_a_packet_has_at_least() {
         let mut lab = Lab { others, ..Lab::of(92, 20.0) };
         let goes = lab.until_it_goes(8);
         assert_eq!((lab.sent[0], goes), ((8, 40), others == 0), "{others}");
-        assert!((state(&lab.control, "capacity_mbps") - 20.0).abs() < 0.01, "{others}");
+        assert!(lab.knows_its_rate(), "{others}");
     }
     assert_eq!(Lab::of(600, 20.0).control.window(), 4.0);
 }
@@ -213,8 +223,7 @@ fn a_small_train_fits_a_quantum_with_bytes_that_it_does_not_know_of() {
         for smallest in [52, 92] {
             let mut lab = Lab { others: 5, quantum_bytes, uncounted_bytes, ..Lab::of(smallest, 20.0) };
             assert!(!lab.until_it_goes(40), "{quantum_bytes} {uncounted_bytes} {smallest}");
-            let capacity = state(&lab.control, "capacity_mbps");
-            assert!((capacity - 20.0).abs() < 0.01, "{quantum_bytes} {uncounted_bytes} {smallest}: {capacity}");
+            assert!(lab.knows_its_rate(), "{quantum_bytes} {uncounted_bytes} {smallest}");
         }
     }
 }
@@ -226,7 +235,7 @@ fn beside_a_backlog_in_a_fair_queue_it_rests() {
         let mut lab = Lab::new(20.0);
         lab.others = others;
         assert!(!lab.until_it_goes(40), "{others}: {:?}", lab.sent);
-        assert!((state(&lab.control, "capacity_mbps") - 20.0).abs() < 0.01, "{others}");
+        assert!(lab.knows_its_rate(), "{others}");
         lab.others = 0;
         assert!(lab.until_it_goes(10), "the others have gone");
     }
@@ -290,7 +299,10 @@ fn alone_it_goes_where_acknowledgements_are_rare() {
             let mut lab = Lab { acks, ..Lab::new(mbps) };
             assert!(lab.until_it_goes(120), "{acks:?} {mbps}: {:?}", lab.sent);
             let capacity = state(&lab.control, "capacity_mbps");
-            assert!((0.95 * mbps..1.05 * mbps).contains(&capacity), "{acks:?} {mbps}: {capacity}");
+            assert!(
+                lab.knows_its_rate() || (0.95 * mbps..1.05 * mbps).contains(&capacity),
+                "{acks:?} {mbps}: {capacity}"
+            );
             assert_eq!(lab.sent.iter().filter(|(packets, _)| *packets > 64).count(), 0);
             assert!(lab.sent.iter().all(|(packets, payload)| *payload == MSS || packets * (payload + 52) <= 1250));
             assert!(lab.burst.0 * lab.burst.1 <= 10 * MSS, "{:?}", lab.burst);
@@ -308,7 +320,8 @@ fn beside_a_backlog_it_rests_where_acknowledgements_are_rare() {
             let mut lab = Lab { acks, others, ..Lab::new(20.0) };
             assert!(!lab.until_it_goes(300), "{acks:?} {others}: {:?}", lab.sent);
             let capacity = state(&lab.control, "capacity_mbps");
-            assert!((19.0..21.0).contains(&capacity), "{acks:?} {others}: {capacity}");
+            // Where each acknowledgement waits for a timer, a tenth of a millisecond may be the clocks' or the link's.
+            assert!((16.0..21.0).contains(&capacity), "{acks:?} {others}: {capacity}");
         }
     }
 }
@@ -363,7 +376,8 @@ fn rounds(lab: &mut Lab, queue: Span, rate_mbps: f64, most: usize) -> Option<usi
         for number in 1..=packets {
             lab.now = sent + rtt + rtt * number / packets;
             let flight = packets as f64;
-            lab.control.on_ack(&ack(lab.now, lab.now - rtt, 1, flight));
+            let one_way_delay_nanos = Some(rtt.as_nanos() as i64 - CLOCKS_APART);
+            lab.control.on_ack(&Ack { one_way_delay_nanos, ..ack(lab.now, lab.now - rtt, 1, flight) });
             if !lab.is_going() {
                 return Some(round);
             }
@@ -458,8 +472,8 @@ fn segments_as_small_as_a_header() {
 
 #[derive(Clone, Copy, Debug)]
 enum Hostile {
-    /// Milliseconds that the clock moves, also backwards; segments; microseconds of a round trip, none where 0.
-    Ack(i64, u32, u64, f64, bool, bool),
+    /// Milliseconds that the clock moves, also backwards; segments; microseconds of a round trip, none where 0; one-way delay.
+    Ack(i64, u32, u64, Option<i64>, f64, [bool; 2]),
     Signal(u8, f64),
     Recovered,
     Set(f64),
@@ -467,8 +481,8 @@ enum Hostile {
 
 fn hostile() -> impl Strategy<Value = Vec<Hostile>> {
     let event = prop_oneof![
-        40 => (-40i64..400, 0u32..70, 0u64..300_000, 0.0..2000.0, any::<bool>(), any::<bool>())
-            .prop_map(|(step, acked, rtt, flight, limited, recovery)| Hostile::Ack(step, acked, rtt, flight, limited, recovery)),
+        40 => (-40i64..400, 0u32..70, 0u64..300_000, any::<Option<i64>>(), 0.0..2000.0, any::<[bool; 2]>())
+            .prop_map(|(step, acked, rtt, one_way, flight, flags)| Hostile::Ack(step, acked, rtt, one_way, flight, flags)),
         2 => (0u8..4, 0.0..2000.0).prop_map(|(signal, flight)| Hostile::Signal(signal, flight)),
         2 => Just(Hostile::Recovered),
         1 => (0.0..5000.0).prop_map(Hostile::Set),
@@ -486,13 +500,13 @@ proptest! {
         let mut most = 1000.0 + 70.0;
         for event in events {
             match event {
-                Hostile::Ack(step, acked, rtt, flight, window_limited, in_recovery) => {
+                Hostile::Ack(step, acked, rtt, one_way_delay_nanos, flight, [window_limited, in_recovery]) => {
                     now = (now + step * 1_000_000).max(1);
                     let at = Time::from_nanos(now as u64);
                     let sent = Time::from_nanos((now as u64).saturating_sub(rtt * 1000));
                     let rtt = (rtt > 0).then(|| Span::from_micros(rtt));
                     let plain = ack(at, sent, acked, flight);
-                    control.on_ack(&Ack { rtt, window_limited, in_recovery, ..plain });
+                    control.on_ack(&Ack { rtt, one_way_delay_nanos, window_limited, in_recovery, ..plain });
                 }
                 Hostile::Signal(signal, flight) => {
                     let signal = match signal {

@@ -1,5 +1,6 @@
 //! A train: an exact number of packets, and what became of each.
 
+use super::base;
 use crate::control::Ack;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
@@ -28,9 +29,10 @@ pub(super) enum Purpose {
 /// An acknowledgement of a train's packets, in ns and segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
-    now: u64,
+    /// When its segment came to the receiver, on the receiver's clock if that tells the time; else when it came itself.
+    came: i64,
     sent: u64,
-    pub(super) rtt: u64,
+    pub(super) delay: i64,
     /// Segments of the train acknowledged so far.
     pub(super) acked: u32,
     /// Of which with this acknowledgement.
@@ -40,21 +42,7 @@ pub(super) struct Sample {
 impl Sample {
     /// How much later it came; below zero where the clock was set back.
     pub(super) fn after(&self, earlier: &Sample) -> i64 {
-        self.now.wrapping_sub(earlier.now) as i64
-    }
-
-    /// Whether it waited for the receiver's timer, after those `before`: it covers fewer segments than the one before. In a small
-    /// train, too, where it is of one segment and took longer than all of them: a receiver that has acknowledged each segment may
-    /// begin in the middle to wait for a second one, as Linux's does after 16. In a train of full segments that may be another's
-    /// packet.
-    fn waited_after(&self, before: &[Sample], purpose: Purpose) -> bool {
-        match before {
-            [.., previous] if self.newly < previous.newly => true,
-            [first, .., previous] if purpose == Purpose::Small && self.newly == 1 => {
-                self.after(previous) > previous.after(first)
-            }
-            _ => false,
-        }
+        self.came.wrapping_sub(earlier.came)
     }
 
     /// How much later its newest segment was sent.
@@ -78,12 +66,13 @@ impl Train {
         Train { purpose, packets, acked: 0, lossy: false, samples: Vec::with_capacity(packets as usize) }
     }
 
-    /// Some of it was acknowledged, with a round-trip time or without.
-    pub(super) fn on_ack(&mut self, ack: &Ack, rtt: Option<u64>) {
+    /// Some of it was acknowledged, with a delay or without.
+    pub(super) fn on_ack(&mut self, ack: &Ack, delay: Option<i64>) {
         self.acked = self.acked.saturating_add(ack.newly_acked);
-        if let Some(rtt) = rtt.filter(|_| !self.lossy) {
-            let (now, sent) = (ack.now.as_nanos(), ack.sent.as_nanos());
-            self.samples.push(Sample { now, sent, rtt, acked: self.acked, newly: ack.newly_acked });
+        if let Some(delay) = delay.filter(|_| !self.lossy) {
+            let sent = ack.sent.as_nanos();
+            let came = base::one_way(ack).map_or(ack.now.as_nanos() as i64, |nanos| nanos.wrapping_add(sent as i64));
+            self.samples.push(Sample { came, sent, delay, acked: self.acked, newly: ack.newly_acked });
         }
     }
 
@@ -97,23 +86,20 @@ impl Train {
         self.samples.iter().map(|sample| sample.newly).max().unwrap_or(1)
     }
 
-    /// All acknowledgements, but the last where it waited for the receiver's timer.
+    /// All acknowledgements, until one was lost.
     pub(super) fn samples(&self) -> &[Sample] {
-        match &self.samples[..] {
-            [rest @ .., last] if last.waited_after(rest, self.purpose) => rest,
-            all => all,
-        }
+        &self.samples
     }
 
-    /// The shortest of the first two round-trip times.
-    pub(super) fn head_rtt(&self) -> f64 {
-        self.samples().iter().take(2).map(|sample| sample.rtt).min().unwrap_or(0) as f64
+    /// The shortest of the first two delays.
+    pub(super) fn head_delay(&self) -> f64 {
+        self.samples().iter().take(2).map(|sample| sample.delay).min().unwrap_or(0) as f64
     }
 
-    /// The mean round-trip time of the last quarter.
-    pub(super) fn tail_rtt(&self) -> f64 {
+    /// The mean delay of the last quarter.
+    pub(super) fn tail_delay(&self) -> f64 {
         let samples = self.samples();
         let last = &samples[samples.len() - (samples.len() / 4).max(1).min(samples.len())..];
-        last.iter().map(|sample| sample.rtt).sum::<u64>() as f64 / last.len().max(1) as f64
+        last.iter().map(|sample| sample.delay).sum::<i64>() as f64 / last.len().max(1) as f64
     }
 }

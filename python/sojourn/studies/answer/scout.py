@@ -4,10 +4,9 @@ import math
 from collections import deque
 
 import sojourn
+from sojourn.studies.answer.path import PathKnowledge, S, quantile
 
 MS = 1_000_000
-S = 1_000_000_000
-SMALL_BYTES = 20
 TRAIN_BYTES = 750
 LONGEST_TRAIN_BYTES = 1250
 SMALL_TRAIN = 4, 20
@@ -19,31 +18,11 @@ NOISES = 4.0
 PAUSE_PER_TRAIN = 200.0
 GROWTH = 0.3
 ENOUGH = 8
-ESTIMATES = 5
-VOTES = 3
-TRAINS = 8
 RATES = 3
 MAX_OF_SENT = 0.8
-MAX_ABOVE_RATE = 10.0
 DOUBLINGS = 10
-USUAL_AT_ONCE = 4
-FEWEST_SINGLES, MOST_SINGLES, KEPT_SINGLES = 8, 32, 64
-ERRORS = 2
-BASE_MINUTES = 10
 FIRST_PAUSE_NS = 250.0 * MS
 INITIAL_WINDOW = 10.0
-
-
-def quantile(values, part, of):
-    """Return the value at place part/of of all in order; zero of none."""
-    ordered = sorted(values)
-    return ordered[len(ordered) * part // of] if ordered else 0.0
-
-
-def shortest(times_ns):
-    """Return the shortest of times that vary, and by how much it is too long at most."""
-    ordered = sorted(times_ns)
-    return ordered[0], ERRORS * 2 * (ordered[len(ordered) // 2] - ordered[0]) // len(ordered)
 
 
 @sojourn.control(
@@ -53,7 +32,7 @@ def shortest(times_ns):
     low_priority=True,
     short_segments=True,
 )
-class Scout:
+class Scout(PathKnowledge):
     """Sends while nobody else has a backlog; asks by trains of packets whether anybody has."""
 
     target = sojourn.time("1 ms", min="10 us", max="100 ms", help="queueing delay aimed at, beside a packet's time")
@@ -62,31 +41,13 @@ class Scout:
 
     def __init__(self, path, random):
         self.random = random
-        self.mss = float(path.mss_bytes)
-        self.header = float(path.header_bytes)
-        self.small = float(min(max(SMALL_BYTES, path.smallest_packet_bytes - path.header_bytes), path.mss_bytes))
-        self.wire_bits = 8.0 * (self.mss + self.header)
+        self.learn(path)
         self.initial_window = max(min(path.initial_window, INITIAL_WINDOW), 1.0)
         self.cwnd = 0.0
         self.ssthresh = math.inf
         self.pacing_rate_bps = None
         self.segment_bytes = None
         self.now = 0
-        # What is known of the path.
-        self.minima = deque(maxlen=BASE_MINUTES)
-        self.minute = None
-        self.base_ns = None
-        self.trains = deque(maxlen=TRAINS)
-        self.counts = deque(maxlen=TRAINS)
-        self.lone = deque(maxlen=KEPT_SINGLES)
-        self.rates = deque(maxlen=ESTIMATES)
-        self.singles = {True: deque(maxlen=KEPT_SINGLES), False: deque(maxlen=KEPT_SINGLES)}
-        self.in_turn_ns = None
-        self.longer = self.rare = False
-        self.told = 0
-        self.by_trains = self.by_rate = self.capacity = 0.0
-        self.noise_ns = 0.0
-        self.delay_ns = float(self.target)
         # Rest.
         self.pause_ns = 0.0
         self.clean = 0
@@ -100,7 +61,6 @@ class Scout:
         self.regaining = False
         self.turn_ends = 0
         self.recent = deque(maxlen=4)
-        self.covered = 0
         self.new_round()
         self.train("small", self.small_packets())
 
@@ -127,9 +87,6 @@ class Scout:
         self.cwnd = float(packets)
         self.segment_bytes = int(self.small) if kind == "small" else None
         self.pacing_rate_bps = self.payload_rate(self.capacity) if kind == "full" else None
-
-    def payload_rate(self, rate):
-        return max(rate * self.mss / (self.mss + self.header), 1.0)
 
     def rest(self, pause_ns, state):
         self.state = state
@@ -164,30 +121,29 @@ class Scout:
 
     # What it is told.
 
-    def on_ack(self, now_ns, newly_acked, flight, rtt_ns, srtt_ns, sent_ns, in_recovery, window_limited):
+    def on_ack(
+        self, now_ns, newly_acked, flight, rtt_ns, srtt_ns, sent_ns, one_way_delay_ns, in_recovery, window_limited
+    ):
         self.now = now_ns
-        if rtt_ns:
-            self.hear_base(rtt_ns)
-        else:
-            rtt_ns = None
+        one_way_ns = self.stamp(one_way_delay_ns)
+        delay_ns = self.delay_of(rtt_ns, one_way_ns)
         if self.state == "go":
-            if rtt_ns is not None and window_limited and not in_recovery:
-                self.in_turn_ns = rtt_ns if self.in_turn_ns is None else min(self.in_turn_ns, rtt_ns)
-            self.go_on(newly_acked, rtt_ns, srtt_ns or 0, sent_ns, in_recovery, window_limited)
+            self.go_on(newly_acked, delay_ns, srtt_ns or 0, sent_ns, in_recovery, window_limited)
         elif self.state in ("small", "first", "full"):
-            self.on_train(newly_acked, rtt_ns, sent_ns)
+            came_ns = now_ns if one_way_ns is None else sent_ns + one_way_ns
+            self.on_train(newly_acked, delay_ns, sent_ns, came_ns)
         else:
-            self.on_rest(newly_acked, flight, rtt_ns)
+            self.on_rest(newly_acked, flight, delay_ns)
 
-    def on_train(self, newly_acked, rtt_ns, sent_ns):
+    def on_train(self, newly_acked, delay_ns, sent_ns, came_ns):
         self.acked += newly_acked
-        if rtt_ns is not None and not self.lossy:
-            self.samples.append((self.now, sent_ns, rtt_ns, self.acked, newly_acked))
+        if delay_ns is not None and not self.lossy:
+            self.samples.append((came_ns, sent_ns, delay_ns, self.acked, newly_acked))
         self.cwnd = max(float(self.packets - self.acked), 0.5)
         if self.acked >= self.packets:
             self.judge_train()
 
-    def on_rest(self, newly_acked, flight, rtt_ns):
+    def on_rest(self, newly_acked, flight, delay_ns):
         if self.state == "repair":
             if self.cwnd < self.ssthresh:
                 self.cwnd += newly_acked
@@ -196,8 +152,8 @@ class Scout:
                 self.state = "knock"
         elif newly_acked > 0:
             full = self.segment_bytes is None
-            if rtt_ns is not None and self.is_unclear():
-                self.singles[full].append(rtt_ns)
+            if delay_ns is not None and self.is_unclear():
+                self.singles[full].append(delay_ns)
                 self.settle()
             if self.next == "small":
                 self.train("small", self.small_packets())
@@ -243,39 +199,6 @@ class Scout:
     def on_start(self, start):
         """A pause is part of the plan."""
 
-    # The path.
-
-    def hear_base(self, rtt_ns):
-        minute = self.now // (60 * S)
-        if self.minute is None or minute > self.minute:
-            self.minima.append(rtt_ns)
-            self.minute = minute
-        self.minima[-1] = min(self.minima[-1], rtt_ns)
-        self.base_ns = min(self.minima)
-
-    def packet_ns(self):
-        return self.wire_bits * S / self.capacity if self.capacity > 0.0 else 0.0
-
-    def longest_delay_ns(self):
-        return float(self.target) + self.packet_ns()
-
-    def noise(self):
-        return self.noise_ns
-
-    def waited(self, rtt_ns, own):
-        """Return the queueing delay of a segment, whose own time on the link is longer than a small one's by `own`."""
-        return max(float(rtt_ns - self.base_ns) - own - self.noise(), 0.0)
-
-    def own_ns(self):
-        return self.packet_ns() * (self.mss - self.small) / (self.mss + self.header)
-
-    def full_window(self):
-        """Return the window that fills the path. Where acknowledgements are rare, what one covers waits as well."""
-        return self.inner_window() + (float(max(self.counts)) if self.rare else 0.0)
-
-    def inner_window(self):
-        return max(self.capacity * self.base_ns / S / self.wire_bits, 2.0)
-
     # Trains.
 
     def small_packets(self):
@@ -285,7 +208,7 @@ class Scout:
         return max(usual, min(LONGEST_TRAIN_BYTES // packet, longest)) if self.longer else usual
 
     def full_packets(self):
-        length_ns = max(TRAIN_NS, min(NOISES * self.noise(), self.pause / PAUSE_PER_TRAIN))
+        length_ns = max(TRAIN_NS, min(NOISES * self.noise_ns, self.pause / PAUSE_PER_TRAIN))
         packets = int(min(self.capacity * length_ns / S / self.wire_bits, float(LONGEST_TRAIN)))
         packets = max(packets - packets % 2, SHORTEST_TRAIN) << self.lengthened
         return min(packets * (1 + self.clean), LONGEST_TRAIN)
@@ -293,9 +216,6 @@ class Scout:
     def judge_train(self):
         at_once = max((one[4] for one in self.samples), default=1)
         self.counts.append(min(at_once, LONGEST_TRAIN // 2))
-        self.rare = max(self.counts) > USUAL_AT_ONCE
-        if self.last_has_waited():
-            self.samples.pop()
         if not self.samples or (self.lossy and self.state != "first"):
             self.stay()
         elif self.state == "small":
@@ -304,16 +224,6 @@ class Scout:
             self.judge_first()
         else:
             self.judge_full()
-
-    def last_has_waited(self):
-        """Whether the last acknowledgement of the train came when the receiver's timer said."""
-        if len(self.samples) < 2:
-            return False
-        (first, *_), previous, last = self.samples[0], self.samples[-2], self.samples[-1]
-        if last[4] < previous[4]:
-            return True
-        alone = self.state == "small" and last[4] == 1 and len(self.samples) > 2
-        return alone and last[0] - previous[0] > previous[0] - first
 
     def judge_small(self):
         self.estimate()
@@ -329,24 +239,15 @@ class Scout:
 
     def small_head(self):
         if len(self.samples) > 1:
-            return self.waited(min(one[2] for one in self.samples[:2]), 0.0)
-        # It may have waited for the receiver's timer, as others of its kind.
-        rtt_ns = self.samples[0][2]
-        self.lone.append(rtt_ns)
-        return max(float(rtt_ns - min(self.lone)) - self.noise(), 0.0)
+            return self.head(0.0)
+        # Its last segment waited for those before it, as in others of its kind.
+        delay_ns = self.samples[0][2]
+        self.lone.append((self.packets, delay_ns))
+        earliest_ns = min(delay_ns for packets, delay_ns in self.lone if packets == self.packets)
+        return max(float(delay_ns - earliest_ns) - self.noise_ns, 0.0)
 
-    def is_clear(self):
-        return self.by_trains > 0.0
-
-    def is_open(self):
-        asked = len(self.trains)
-        return not self.is_clear() and (self.longer or (1 <= asked < 2 * VOTES and asked - self.told < VOTES))
-
-    def is_unclear(self):
-        return not self.is_clear() and not self.is_open()
-
-    def bound_ns(self):
-        return 0.5 * self.delay_ns + self.noise()
+    def head(self, own):
+        return self.waited(min(one[2] for one in self.samples[:2]), own)
 
     def estimate(self):
         """Capacity and noise from the gaps between the acknowledgements of a small train."""
@@ -362,48 +263,11 @@ class Scout:
         self.longer ^= too_few
         if too_few or 2 * sent_span > span:
             return
-        gap = gaps[len(gaps) // 4]
-        steady = gap * segments
-        self.trains.append((steady, max(span - steady, 0.0), gap))
-        self.noise_ns = quantile((one[1] for one in self.trains), 3, 4)
-        told = [gap for steady, rest, gap in self.trains if gap > 0.0 and steady >= max(rest, self.noise_ns)]
-        self.told = len(told)
-        capacities = (8.0 * (self.small + self.header) * S / gap for gap in told[-ESTIMATES:])
-        self.by_trains = 0.0
-        if self.told >= VOTES and 2 * self.told >= len(self.trains):
-            self.by_trains = quantile(capacities, 1, 2)
+        steady = gaps[len(gaps) // 4] * segments
+        self.trains.append((max(span - steady, 0.0), gaps))
+        self.noise_ns = max(rest for rest, _ in self.trains)
+        self.by_trains = self.told_by_trains()
         self.settle()
-
-    def settle(self):
-        """Full segments may show more than small ones, whose headers weigh more on some links; but not much more."""
-        if self.by_trains > 0.0 and not self.by_trains <= self.by_rate <= 1.5 * self.by_trains:
-            self.by_rate = self.by_trains
-        was_known = self.capacity > 0.0
-        self.capacity = self.by_rate if self.is_clear() else max(self.by_rate, self.least())
-        self.delay_ns = min(self.delay_ns, self.longest_delay_ns()) if was_known else self.longest_delay_ns()
-
-    def least(self):
-        """Return the least capacity by which full segments that are alone can be as early as they are."""
-        small, full = self.singles[False], self.singles[True]
-        if len(full) < FEWEST_SINGLES or not small:
-            return 0.0
-        small_ns, error = shortest(small)
-        full_ns = min(full)
-        # Where full segments are faster, those that were alone have waited for the receiver's timer.
-        if self.in_turn_ns is not None and self.in_turn_ns + error >= small_ns:
-            full_ns = min(full_ns, self.in_turn_ns)
-        longer_ns = max(full_ns - small_ns, 0) + error
-        found = 8.0 * (self.mss - self.small) * S / longer_ns if longer_ns > 0 else 0.0
-        return min(found, MAX_ABOVE_RATE * self.by_rate)
-
-    def are_singles_enough(self):
-        small, full = self.singles[False], self.singles[True]
-        if not small or not full:
-            return False
-        (small_ns, small_error), (full_ns, full_error) = shortest(small), shortest(full)
-        pairs = min(len(small), len(full))
-        exact = 2 * (small_error + full_error) <= max(full_ns - small_ns, 0)
-        return pairs >= MOST_SINGLES or (pairs >= FEWEST_SINGLES and exact)
 
     def judge_first(self):
         if self.on_first():
@@ -422,7 +286,7 @@ class Scout:
         span, sent_span = last[0] - first[0], last[1] - first[1]
         if span <= 0 or last[3] <= first[3] or sent_span >= MAX_OF_SENT * span:
             return False
-        if self.packets < LONGEST_TRAIN and span < NOISES * self.noise():
+        if self.packets < LONGEST_TRAIN and span < NOISES * self.noise_ns:
             return False
         self.rates.append((last[3] - first[3]) * self.wire_bits * S / span)
         self.by_rate = quantile(self.rates, 1, 2)
@@ -439,9 +303,7 @@ class Scout:
         own = self.own_ns()
         last = self.samples[-max(1, len(self.samples) // 4) :]
         tail = self.waited(sum(one[2] for one in last) / len(last), own)
-        head = self.head_ns
-        if len(self.samples) > 1:
-            head = self.waited(min(one[2] for one in self.samples[:2]), own)
+        head = self.head(own) if len(self.samples) > 1 else self.head_ns
         late = tail - head > GROWTH * (self.packets * self.packet_ns())
         if head > self.bound_ns() or late:
             self.anew = late and self.by_rate >= self.least()
@@ -467,8 +329,6 @@ class Scout:
         self.quiet = 4
         self.regaining = False
         self.recent.clear()
-        self.covered = 0
-        self.in_turn_ns = None
         self.new_round()
         self.pace(self.base_ns)
 
@@ -476,27 +336,21 @@ class Scout:
         self.round_began = self.now
         self.round_acked = 0
         self.round_delay = 0.0
-        self.round_least = 0.0
         self.round_samples = 0
+        self.round_lost = False
 
     def round_waited(self):
-        """Return the mean delay of the round, or the least where acknowledgements are rare and wait for a timer."""
-        return self.round_least if self.rare else self.round_delay / self.round_samples
+        return self.round_delay / self.round_samples
 
     def pace(self, srtt_ns):
         rate = min(1.05 * self.capacity, 1.25 * self.cwnd * self.wire_bits * S / max(float(srtt_ns), 1.0))
         self.pacing_rate_bps = self.payload_rate(rate)
 
-    def go_on(self, acked, rtt_ns, srtt_ns, sent_ns, in_recovery, limited):
+    def go_on(self, acked, delay_ns, srtt_ns, sent_ns, in_recovery, limited):
         self.round_acked += acked
-        late = 2 * acked < self.covered
-        self.covered = acked
-        if rtt_ns is not None and not late:
-            # Before a window covers two acknowledgements, they come when the receiver's timer says.
-            unseen = self.rare and self.cwnd < min(self.ssthresh, self.inner_window(), 2.0 * max(self.counts))
-            waited = 0.0 if unseen else self.waited(rtt_ns, self.own_ns())
+        if delay_ns is not None:
+            waited = self.waited(delay_ns, self.own_ns())
             self.round_delay += waited
-            self.round_least = min(self.round_least, waited) if self.round_samples else waited
             self.round_samples += 1
             self.recent.append(waited)
         if sent_ns >= self.round_began and self.round_samples > 0 and self.now > self.round_began:
@@ -517,18 +371,18 @@ class Scout:
                 self.quiet = 0
             elif limited:
                 self.cwnd = min(self.cwnd + (0.25 * acked if self.regaining else float(acked)), self.ssthresh)
-        elif waited > self.delay_ns + self.noise():
-            over = (waited - self.delay_ns - self.noise()) / (self.base_ns + waited)
+        elif waited > self.delay_ns + self.noise_ns:
+            over = (waited - self.delay_ns - self.noise_ns) / (self.base_ns + waited)
             self.cwnd = max(self.cwnd - over * min(float(acked), self.cwnd), 1.0)
             self.ssthresh = self.cwnd
         elif limited:
-            self.cwnd += (1.0 - waited / (self.delay_ns + self.noise())) * acked / self.cwnd
+            self.cwnd += (1.0 - waited / (self.delay_ns + self.noise_ns)) * acked / self.cwnd
 
     def judge_round(self, in_recovery):
         waited = self.round_waited()
         rate = self.round_acked * self.wire_bits * S / (self.now - self.round_began)
-        evidence = min(max(waited / self.delay_ns - 1.5, -1.0), 2.0)
-        if waited > 0.5 * self.delay_ns:
+        evidence = min(max(waited / (self.delay_ns + self.noise_ns) - 1.5, -1.0), 2.0)
+        if waited > 0.5 * self.delay_ns or self.round_lost:
             evidence = max(evidence, min(max((0.8 - rate / self.capacity) / 0.2, -1.0), 2.0))
         self.score = max(self.score + evidence, 0.0)
         if rate > self.by_rate and self.round_acked >= 16:
@@ -561,99 +415,15 @@ class Scout:
         self.ssthresh = max(min(self.ssthresh, self.cwnd * self.base_ns / (self.base_ns + waited)), 1.0)
         self.cwnd = max(self.cwnd * (0.7 if waited <= 1.5 * self.delay_ns else 0.5), 1.0)
         self.delay_ns = max(min(self.delay_ns, 0.5 * waited), self.packet_ns(), 0.1 * MS)
-        self.regaining = True
+        self.regaining = self.round_lost = True
         self.score += 4.0 if self.age < 20 else 2.0
         self.pace(self.base_ns)
 
     def probe(self):
         return {
             "capacity_mbps": self.capacity / 1e6,
-            "noise_ms": self.noise() / 1e6,
+            "noise_ms": self.noise_ns / 1e6,
             "target_ms": self.delay_ns / 1e6,
             "going": 1.0 if self.state == "go" else 0.0,
             "score": self.score,
         }
-
-
-# Ablations: scout with one of its parts missing. Parts that a parameter switches off are not here: turns do not end
-# with `turn = "1 h"`, and pauses do not grow with `pause = "250 ms"`.
-
-
-def without(part, summary):
-    return sojourn.control(
-        f"scout-without-{part}",
-        summary=summary,
-        sources=["docs/controls/scout.md"],
-        low_priority=True,
-        short_segments=True,
-    )
-
-
-@without("small-trains", "capacity from full segments alone, and no noise")
-class WithoutSmallTrains(Scout):
-    def estimate(self):
-        """Small trains say nothing."""
-
-
-@without("full-trains", "a turn after a small train that found no queue")
-class WithoutFullTrains(Scout):
-    def judge_small(self):
-        self.estimate()
-        self.head_ns = self.small_head()
-        if self.head_ns > self.bound_ns():
-            self.stay()
-        elif self.is_clear():
-            self.go()
-        elif self.is_open():
-            self.knock_soon("small")
-        else:
-            self.single(full=True)
-
-
-@without("second-train", "a turn after one full train")
-class WithoutSecondTrain(Scout):
-    def judge_full(self):
-        self.clean = 1
-        super().judge_full()
-
-
-@without("random-patience", "every turn has the mean of the random patience")
-class WithoutRandomPatience(Scout):
-    def go(self):
-        super().go()
-        self.luck = 10.0
-
-
-@without("age", "an old turn is as impatient as a new one, and its pauses do not begin anew")
-class WithoutAge(Scout):
-    def judge_round(self, in_recovery):
-        self.age = 0
-        super().judge_round(in_recovery)
-
-
-@without("patience", "a turn ends at the first evidence")
-class WithoutPatience(WithoutAge):
-    def go(self):
-        super().go()
-        self.luck = 0.5
-
-
-@without("random-pauses", "every pause has the mean of the random one")
-class WithoutRandomPauses(Scout):
-    def next_pause(self):
-        super().next_pause()
-        return self.pause_ns * 0.75
-
-
-@without("noise", "every delay is held for a queue's")
-class WithoutNoise(Scout):
-    def noise(self):
-        return 0.0
-
-
-@without("short-target", "losses at short queues do not shorten the target")
-class WithoutShortTarget(Scout):
-    def lose(self):
-        delay_ns = self.delay_ns
-        super().lose()
-        self.delay_ns = delay_ns

@@ -12,28 +12,38 @@ fn scout() -> Scout {
     Scout::new(&params(&DESCRIPTOR, "default", &[]), &path, Stream::new(1, "path")).unwrap()
 }
 
-/// Four trains of 1 ms that nothing disturbed tell the capacity; not where the other four had 2 ms of noise, since what is
-/// steady by chance is shorter than that.
-#[test]
-fn trains_shorter_than_the_noise_tell_nothing() {
+fn with_gaps(gaps: &[f64]) -> PathKnowledge {
     let mut path = scout().path;
-    for rest in [0.0, 2.0 * MS].repeat(4) {
-        path.trains.push_back(Seen { steady: MS, rest, gap: 0.1 * MS });
+    for _ in 0..4 {
+        path.trains.push_back(Seen { rest: 0.0, gaps: gaps.to_vec() });
     }
-    path.noise = 0.5 * MS;
-    // 72 bytes in 0.1 ms.
-    assert_eq!(path.told_by_trains(), 5.76e6);
-    path.noise = 2.0 * MS;
-    assert_eq!(path.told_by_trains(), 0.0);
+    path
 }
 
-/// The receiver's timer may have held back each of them: what counts is by how much one is later than the earliest.
+/// 72 bytes in 0.1 ms are 5.76 Mbit/s, also where noise makes five of nine gaps longer; not where it makes six so, or takes
+/// two away.
+#[test]
+fn gaps_that_agree_tell_the_capacity() {
+    let told = |gaps: &[f64]| with_gaps(&gaps.iter().map(|gap| gap * MS).collect::<Vec<f64>>()).told_by_trains();
+    assert_eq!(told(&[0.1, 0.7, 0.1, 0.9, 0.1, 2.0, 0.1, 0.5, 0.3]), 5.76e6);
+    assert_eq!(told(&[0.1, 0.7, 0.1, 0.9, 0.1, 2.0, 0.4, 0.5, 0.3]), 0.0);
+    assert_eq!(told(&[0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.0, 0.0]), 0.0);
+}
+
+/// 2.4 us are two or three in stamps of a microsecond.
+#[test]
+fn gaps_of_few_microseconds_agree_within_what_a_stamp_counts() {
+    assert_eq!(with_gaps(&[2e3, 2e3, 3e3, 2e3, 3e3]).told_by_trains(), 240e6);
+}
+
+/// Its last segment waited for the others of the train: what counts is by how much one is later than the earliest.
 #[test]
 fn a_train_of_one_acknowledgement_waited_beyond_the_earliest() {
     let mut path = scout().path;
-    assert_eq!([60, 61, 59, 60].map(|millis| path.waited_as_one(millis * 1_000_000) / MS), [0.0, 1.0, 0.0, 1.0]);
+    assert_eq!([60, 61, 59, 60].map(|millis| path.waited_as_one(10, millis * 1_000_000) / MS), [0.0, 1.0, 0.0, 1.0]);
     path.noise = 0.25 * MS;
-    assert_eq!(path.waited_as_one(61_000_000), 1.75 * MS);
+    assert_eq!(path.waited_as_one(10, 61_000_000), 1.75 * MS);
+    assert_eq!(path.waited_as_one(17, 70_000_000), 0.0);
 }
 
 /// A second of noise asks for a train of four seconds; 1/200 of a pause of 8 s are 40 ms, 13 packets at 4 Mbit/s.
