@@ -30,12 +30,14 @@ def some(sweep: str, **axes: list[object]) -> StudyFolder:
 def test_a_climb_ends_where_the_buffer_is_full() -> None:
     times = [60.0 * minute for minute in range(100)]
     stairs = [100.0 * (minute // 10 + 1) for minute in range(100)]
-    assert CODE.full_min((times, stairs)) == 90.0
+    assert CODE.measured.full_min((times, stairs)) == 90.0
     # By least squares a staircase of 100 ms in 10 min climbs by a little less than 10 ms/min.
-    assert CODE.climb_ms_per_min((times, stairs)) == pytest.approx(10.0, rel=0.03)
-    assert CODE.climb_ms_per_min((times, [*stairs[:91], *[500.0] * 9])) == CODE.climb_ms_per_min((times, stairs))
-    assert CODE.full_min((times, [100.0] * 100)) is None
-    assert CODE.climb_ms_per_min((times[:1], stairs[:1])) is None
+    assert CODE.measured.climb_ms_per_min((times, stairs)) == pytest.approx(10.0, rel=0.03)
+    assert CODE.measured.climb_ms_per_min((times, [*stairs[:91], *[500.0] * 9])) == CODE.measured.climb_ms_per_min(
+        (times, stairs)
+    )
+    assert CODE.measured.full_min((times, [100.0] * 100)) is None
+    assert CODE.measured.climb_ms_per_min((times[:1], stairs[:1])) is None
 
 
 def test_what_a_full_link_yields_is_what_a_transfer_takes(tmp_path: Path) -> None:
@@ -61,26 +63,26 @@ def test_jitter_lies_where_the_sender_says() -> None:
 def test_losses_in_an_epoch_are_counted_once_for_each_flow() -> None:
     # Epochs of 1 s: 0.5 to 1.5 with flows 0 and 1, from 1.5 with flow 2 alone; the others lie outside.
     losses = [(0.5, 0), (1.4, 1), (1.4, 1), (1.5, 2), (10.0, 3), (-0.1, 3)]
-    found = CODE.Synchrony.of(losses, 4, 1.0, 0.0, 10.0)
+    found = CODE.measured.Synchrony.of(losses, 4, 1.0, 0.0, 10.0)
     assert found.share == pytest.approx((2 / 4 + 1 / 4) / 2)
     # Three losses dealt to four flows hit 1 - (3/4)^3 of them, one hits a quarter.
     assert found.by_chance == pytest.approx((1 - 0.75**3 + 0.25) / 2)
-    assert CODE.Synchrony.of([], 4, 1.0, 0.0, 10.0) == CODE.Synchrony(0.0, 0.0, 0.0)
+    assert CODE.measured.Synchrony.of([], 4, 1.0, 0.0, 10.0) == CODE.measured.Synchrony(0.0, 0.0, 0.0)
 
 
 def test_flows_that_lose_together_are_correlated_and_those_that_take_turns_are_not() -> None:
-    together = CODE.Synchrony.of([(5.0 * n, flow) for n in range(20) for flow in range(8)], 8, 1.0, 0.0, 100.0)
+    together = CODE.measured.Synchrony.of([(5.0 * n, flow) for n in range(20) for flow in range(8)], 8, 1.0, 0.0, 100.0)
     assert (together.share, together.phi) == (1.0, pytest.approx(1.0))
-    turns = CODE.Synchrony.of([(float(second), second % 8) for second in range(80)], 8, 1.0, 0.0, 80.0)
+    turns = CODE.measured.Synchrony.of([(float(second), second % 8) for second in range(80)], 8, 1.0, 0.0, 80.0)
     # Each loses in an eighth of the windows, never with another: -(1/64) / (7/64).
     assert turns.phi == pytest.approx(-1 / 7)
     draw = random.Random(1)
     losses = [(window + 0.5, flow) for window in range(4000) for flow in range(6) if draw.random() < 0.5]
-    assert abs(CODE.Synchrony.of(losses, 6, 1.0, 0.0, 4000.0).phi) < 0.02
+    assert abs(CODE.measured.Synchrony.of(losses, 6, 1.0, 0.0, 4000.0).phi) < 0.02
 
 
 def test_an_exponent_is_that_of_the_power() -> None:
-    assert CODE.exponent([7 * rtt**-0.6 for rtt in (10.0, 30.0, 100.0, 300.0)]) == pytest.approx(0.6)
+    assert CODE.measured.exponent([7 * rtt**-0.6 for rtt in (10.0, 30.0, 100.0, 300.0)]) == pytest.approx(0.6)
 
 
 def test_goodput_is_what_all_flows_delivered(tmp_path: Path) -> None:
@@ -110,9 +112,9 @@ def test_every_constant_changes_what_it_names() -> None:
 
 def test_scaled_constants_are_the_defaults_times_a_factor() -> None:
     # PIE's gains are per second of delay: for times half as long they are twice as large.
-    halved = CODE.scaled("PIE", "scaled", 0.5)
+    halved = CODE.settings.scaled("PIE", "scaled", 0.5)
     assert [halved[f"bottleneck.queue.{key}"] for key in ("alpha", "beta", "target")] == [0.25, 2.5, "7.5 ms"]
-    assert CODE.scaled("DropTail", "scaled", 7) is None
+    assert CODE.settings.scaled("DropTail", "scaled", 7) is None
     for sweep in ("datacentre", "rural"):
         queues = {key[:2]: queue for key, queue in resolved(sweep).items()}
         assert all(one != other for one, other in itertools.combinations(queues.values(), 2))
@@ -131,15 +133,15 @@ def test_recorded_links_are_used_where_a_folder_has_them_all(tmp_path: Path, mon
     def sources() -> set[str]:
         return {point["at"]["source"] for point in RITE.plan("cellular")["points"]}
 
-    monkeypatch.delenv(CODE.FOLDER_VARIABLE, raising=False)
+    monkeypatch.delenv(CODE.settings.FOLDER_VARIABLE, raising=False)
     assert sources() == {"synthetic"}
-    monkeypatch.setenv(CODE.FOLDER_VARIABLE, str(tmp_path))
-    for name in CODE._RECORDED.values():
+    monkeypatch.setenv(CODE.settings.FOLDER_VARIABLE, str(tmp_path))
+    for name in CODE.settings._RECORDED.values():
         assert sources() == {"synthetic"}
         (tmp_path / name).write_text("".join(f"{ms}\n" for ms in range(1, 100)), encoding="utf-8")
     assert sources() == {"synthetic", "recorded"}
     traces = {point["set"]["bottleneck.trace"] for point in RITE.plan("cellular")["points"]}
-    assert {Path(trace).name for trace in traces if "ready" not in trace} == set(CODE._RECORDED.values())
+    assert {Path(trace).name for trace in traces if "ready" not in trace} == set(CODE.settings._RECORDED.values())
 
 
 def test_a_mark_that_must_leave_half_is_between_those_simulated() -> None:
