@@ -406,7 +406,7 @@ impl Control for Scout {
     /// Only a turn has a window that can be given back; a repair that was needless ends.
     fn set_window(&mut self, window: f64, threshold: f64) {
         match self.state {
-            State::Turn(_) => self.window = window,
+            State::Turn(_) => self.window = window.max(1.0),
             State::Repair => self.drain(),
             State::Train(_) | State::Drain | State::Knock => {}
         }

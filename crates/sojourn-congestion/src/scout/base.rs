@@ -12,6 +12,9 @@ const MICROSECOND_NANOS: i64 = 1_000;
 /// Two clocks drift apart by no more than this part of the time: 500 ppm.
 const DRIFT: u64 = 2_000;
 
+/// Delays are held below 18 years, so that their sums and differences are numbers whatever a receiver's stamps say.
+const LONGEST: i64 = i64::MAX / 16;
+
 /// The one-way delay of the segment that caused an acknowledgement, in ns, from stamps of whole microseconds.
 pub(super) fn one_way(ack: &Ack) -> Option<i64> {
     ack.one_way_delay_nanos.map(|nanos| nanos.div_euclid(MICROSECOND_NANOS).saturating_mul(MICROSECOND_NANOS))
@@ -55,9 +58,9 @@ impl Base {
         let now = ack.now.as_nanos();
         let is_shorter = self.rtt.is_none_or(|base| rtt < base);
         let beyond = (rtt - self.hear(rtt, now)) as i64;
-        let Some(told) = one_way(ack) else { return Some(rtt as i64) };
+        let Some(told) = one_way(ack) else { return Some(rtt.min(LONGEST as u64) as i64) };
         let known = self.one_way.unwrap_or(OneWay { shortest: 0, apart: told, at: now });
-        let delay = told.saturating_sub(known.apart);
+        let delay = told.saturating_sub(known.apart).clamp(-LONGEST, LONGEST);
         // The way there was longer by no more than the way there and back; the rest is the clocks'.
         let most = if is_shorter { 0 } else { (now.saturating_sub(known.at) / DRIFT) as i64 };
         let drift = delay.saturating_sub(beyond).saturating_sub(known.shortest).clamp(0, most);
