@@ -775,7 +775,8 @@ def test_a_changed_study_is_about_the_readers_question(command: Command, tmp_pat
 def test_a_copied_study_draws_its_own_runs(command: Command, tmp_path: Path) -> None:
     study = str(tmp_path / "mine")
     assert command("study", "new", study, "--from", "gong").code == 0
-    assert sorted(one.name for one in (tmp_path / "mine").iterdir()) == ["printed.csv", "study.py", "study.toml"]
+    copied = sorted(one.name for one in (tmp_path / "mine").iterdir())
+    assert copied == ["figures.py", "printed.csv", "study.py", "study.toml"]
     for folder, words in (("plain", ()), ("own", ("--set", "group.background.control=nice"))):
         assert command("paper", study, "fig2", *words, "--out", str(tmp_path / folder)).code == 0
     own, plain = ((tmp_path / folder / "fig2" / "fig2.svg").read_text() for folder in ("own", "plain"))
