@@ -358,6 +358,9 @@ class Scenario:
     def capacity_mbps(self, bin_s: float) -> list[float]:
         """Return what the bottleneck can carry, in Mbit/s, in each bin of `bin_s` seconds of a run."""
 
+    def capacity_bytes(self) -> float:
+        """Return what the bottleneck and the link back can carry in a run."""
+
     def run(
         self,
         seeds: list[int],

@@ -203,6 +203,13 @@ impl Scenario {
         rates
     }
 
+    /// Bytes that the bottleneck and the link back can carry in a run.
+    fn capacity_bytes(&self) -> f64 {
+        let end = Time::ZERO + self.inner.duration;
+        let ways = BOTTLENECK..=usize::from(self.inner.reverse.is_some());
+        ways.map(|link| capacity_bytes(&self.inner, link, Time::ZERO, end)).sum()
+    }
+
     fn run(
         &self,
         py: Python<'_>,

@@ -10,9 +10,9 @@ from sojourn.reading import input_error
 from sojourn.tables import Run
 from sojourn.worlds.world import Progress, Wanted, World
 
-# What a packet and its acknowledgement cost, for estimates: docs/performance.md.
-_PACKET_S = 150e-9
-_PACKET_BITS = 12_000
+# What a packet and its acknowledgement cost, for estimates: the mean over what people run, docs/performance.md.
+_PACKET_S = 300e-9
+_PACKET_BYTES = 1500
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Sim(World[SimOptions]):
         return []
 
     def estimate_s(self, scenario: _native.Scenario, options: SimOptions) -> float:
-        """Return the time for the packets that the bottleneck can carry."""
+        """Return the time for the packets that the bottleneck and the link back can carry."""
         del options
         return packets(scenario) * _PACKET_S
 
@@ -62,9 +62,8 @@ class Sim(World[SimOptions]):
 
 
 def packets(scenario: _native.Scenario) -> float:
-    """Return how many full packets the bottleneck can carry in a run."""
-    (mbps,) = scenario.capacity_mbps(scenario.duration_s)
-    return mbps * 1e6 * scenario.duration_s / _PACKET_BITS
+    """Return how many full packets the bottleneck and the link back can carry in a run."""
+    return scenario.capacity_bytes() / _PACKET_BYTES
 
 
 WORLD = Sim()
