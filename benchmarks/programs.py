@@ -18,6 +18,7 @@ from typing import Any
 import sojourn
 from benchmarks import emulators
 from benchmarks.common import RESULTS, Document, load, paragraph, save, say, table, write_page, yes
+from sojourn.worlds.shell.ends import TIMINGS
 
 NAME = "programs"
 PAGE = "validation/programs"
@@ -140,9 +141,9 @@ def _timed(mbps: int) -> dict[str, Any]:
     }
 
 
-def _pings() -> dict[str, float]:
+def _pings() -> dict[str, Any]:
     """Return what a ping on the idle path takes beyond delay and serialisation, and what one takes without a path."""
-    path = [sys.executable, "-m", "sojourn", "shell", "-", "--alone"]
+    path = [sys.executable, "-m", "sojourn", "shell", "-", "--alone", "--timing"]
     ping = ["--", "ping", "-q", "-i", "0.05", "-c", "100", "10.77.0.1"]
     text = sojourn.scenario({**_path("droptail"), "group": _groups()}).to_toml()
 
@@ -154,7 +155,7 @@ def _pings() -> dict[str, float]:
         ["ping", "-q", "-i", "0.05", "-c", "100", "127.0.0.1"], capture_output=True, text=True, check=True
     )
     return {
-        "beyond_ms": beyond_ms([*path, *ping]),
+        "beyond_ms": {timing: beyond_ms([*path, timing, *ping]) for timing in TIMINGS},
         "bare_ms": _mean_rtt(bare.stdout),
     }
 
@@ -264,8 +265,9 @@ def _row(name: str, both: Mapping[str, Document], holds: bool) -> list[str]:
 
 _ANSWER = """Mean queueing delay and goodput of iperf3 behind `sojourn shell` are within 3 % of the simulation's in
     {plain} of {of_plain} cells with DropTail, and within 10 % in {managed} of {of_managed} with an AQM. Both bounds
-    were chosen before the runs. A ping on the idle path takes {beyond_ms:.2f} ms more than delay and serialisation;
-    one to the same host takes {bare_ms:.2f} ms."""
+    were chosen before the runs. A ping on the idle path takes {beyond_ms[timer]:.2f} ms more than delay and
+    serialisation, {beyond_ms[busy]:.2f} ms with `--timing busy` and {beyond_ms[real-time]:.2f} ms with
+    `--timing real-time`; one to the same host takes {bare_ms:.2f} ms."""
 _CELLS = """A value is program / simulation / kernel. The program is iperf3 with a real kernel's TCP behind Sojourn's
     queues in real time; the kernel is the same TCP behind its own queues (the world `linux`)."""
 _LATE = """How much later a packet left than the path said, with FQ-CoDel and one CUBIC flow: iperf3's two ends and

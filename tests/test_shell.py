@@ -24,7 +24,7 @@ import sojourn
 from sojourn.cli import run_command_line
 from sojourn.worlds import WorldError
 from sojourn.worlds.shell import WORLD, ShellOptions, inside, running
-from sojourn.worlds.shell.ends import RECEIVER, Ends
+from sojourn.worlds.shell.ends import RECEIVER, TIMINGS, Ends
 from sojourn.worlds.shell.path import behind, ended
 
 PATH = """
@@ -120,6 +120,29 @@ def test_who_forbids_namespaces_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(running, "_SWITCHES", ())
     with pytest.raises(WorldError, match="this machine lets nobody have namespaces"):
         running.run(source.resolve(), 1, sojourn.worlds.Wanted(), Ends(("true",)), None)
+
+
+def test_who_may_not_have_real_time_priority_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(running.os, "sched_setscheduler", forbidden)
+    asked = running._priority(asked=True)
+    message = r"may have no real-time priority of 10: `ulimit -r` is -?\d+; an administrator can raise rtprio"
+    with pytest.raises(WorldError, match=message), asked:
+        pass
+    with running._priority(asked=False):
+        pass
+
+
+def test_real_time_priority_ends_with_the_run() -> None:
+    before = os.sched_getscheduler(0), os.sched_getparam(0).sched_priority
+    try:
+        with running._priority(asked=True):
+            assert (os.sched_getscheduler(0), os.sched_getparam(0).sched_priority) == (os.SCHED_FIFO, 10)
+    except WorldError as error:
+        pytest.skip(str(error))
+    assert (os.sched_getscheduler(0), os.sched_getparam(0).sched_priority) == before
 
 
 def test_a_wrong_call_says_what_is_missing(capfd: pytest.CaptureFixture[str]) -> None:
@@ -236,6 +259,16 @@ def test_a_ping_takes_delay_and_serialisation(path: str) -> None:
         # 84 or 104 bytes at 8 Mbit/s each way, and 40 ms; the kernels' own time comes on top.
         exact = 40 + 2 * (84 if "." in address else 104) * 8 / 8000
         assert exact <= found[0] < exact + 0.5, found
+
+
+@pytest.mark.testbed
+@pytest.mark.real_time
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_however_the_path_waits_packets_leave_when_they_are_due(path: str, timing: str) -> None:
+    run = record("--alone", "--timing", timing, "--", "ping", "-q", "-i", "0.02", "-c", "50", "10.77.0.1", path=path)
+    assert run["shell"]["packets_out"] >= 100
+    # The tail is the other programs' of this machine.
+    assert run["shell"]["late_ms_median"] < running.LATE_MS
 
 
 @pytest.mark.testbed

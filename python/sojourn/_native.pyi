@@ -238,12 +238,14 @@ def shell(
     seed: int,
     at_receiver: bool,
     ends: tuple[int, int] | tuple[str, str],
+    spin_s: float,
     keep: tuple[float | None, bool, bool, bool, bool, bool],
     look: Callable[[float, list[tuple[int, int, int, int]]], bool],
 ) -> tuple[Run, str]:
     """Carry packets through the scenario's path until `look` says no.
 
-    The ends are files of TUN devices, the program's first, or a local and a remote UDP address.
+    The ends are files of TUN devices, the program's first, or a local and a remote UDP address. The last `spin_s` of a
+    wait are spent looking, since a sleep may end late.
 
     Some times a second `look` is told the seconds so far, and for each group of programs the payload bytes, the drops,
     and the ns in the queue of so many packets. Return the run, and what came of packets and clock as JSON. Raises

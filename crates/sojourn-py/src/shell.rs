@@ -5,6 +5,7 @@ use crate::run::Run;
 use crate::scenario::{Keep, Scenario, stopped, wanted};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use sojourn_core::Span;
 use sojourn_shell::{End, Failure, Side, run};
 use sojourn_sim::{Monitor, Session};
 use std::os::fd::RawFd;
@@ -34,12 +35,14 @@ impl Ends {
 
 /// Runs until the scenario's end, or until `look` says no.
 #[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "what a run of a program needs")]
 pub fn shell(
     py: Python<'_>,
     scenario: &Scenario,
     seed: u64,
     at_receiver: bool,
     ends: Ends,
+    spin_s: f64,
     keep: Keep,
     look: Py<PyAny>,
 ) -> PyResult<(Run, String)> {
@@ -47,10 +50,11 @@ pub fn shell(
     let side = if at_receiver { Side::Receiver } else { Side::Sender };
     let resolved = scenario.resolved().clone();
     let mut session = Session::new(resolved, seed, &wanted(keep));
+    let spin = Span::from_secs_f64(spin_s);
     let mut raised = None;
     let timing = py
         .detach(|| {
-            run(&mut session, side, &mut ends, &mut |session| {
+            run(&mut session, side, &mut ends, spin, &mut |session| {
                 Python::attach(|py| goes_on(py, &look, session)).unwrap_or_else(|error| {
                     raised = Some(error);
                     false

@@ -13,8 +13,6 @@ use std::io::ErrorKind;
 
 /// Packets that are read from an end before the other one has its turn.
 const TURN: u64 = 64;
-/// Sleeping so long ends too late as often as not: the last of a wait is spent looking.
-const SPIN: Span = Span::from_micros(200);
 /// Longest sleep, after which the caller is asked whether to go on.
 const PATIENCE: Span = Span::from_millis(50);
 
@@ -72,7 +70,8 @@ impl Way {
 }
 
 /// Runs `session` by the clock until its end, or until `goes_on` says no. `ends` are that of the program, which is at `side`
-/// of the path, and that of everybody else.
+/// of the path, and that of everybody else. Of a wait for what is due the last part, `spin`, is spent looking, since a sleep may
+/// end late.
 ///
 /// # Errors
 /// [`Failure`].
@@ -80,10 +79,11 @@ pub fn run(
     session: &mut Session<Scenario>,
     side: Side,
     ends: &mut [End; 2],
+    spin: Span,
     goes_on: &mut dyn FnMut(&Session<Scenario>) -> bool,
 ) -> Result<Timing, Failure> {
     wake_on_time()?;
-    let mut road = Road::new(session, side, ends)?;
+    let mut road = Road::new(session, side, ends, spin)?;
     let mut asked = Time::ZERO;
     while road.session.now() < road.session.end() {
         road.advance()?;
@@ -118,12 +118,18 @@ struct Road<'a> {
     /// What is waited for, those of the first end first.
     interests: Vec<Interest>,
     start: Time,
+    spin: Span,
     late: Times,
     timing: Timing,
 }
 
 impl<'a> Road<'a> {
-    fn new(session: &'a mut Session<Scenario>, side: Side, ends: &'a mut [End; 2]) -> Result<Road<'a>, Failure> {
+    fn new(
+        session: &'a mut Session<Scenario>,
+        side: Side,
+        ends: &'a mut [End; 2],
+        spin: Span,
+    ) -> Result<Road<'a>, Failure> {
         let flows = session.outside();
         let way = |direction| {
             let taken = flows.iter().filter(|(_, way, _)| *way == direction);
@@ -145,6 +151,7 @@ impl<'a> Road<'a> {
             departures: Vec::new(),
             interests: Vec::new(),
             start: now(),
+            spin,
             late: Times::default(),
             timing: Timing::default(),
         })
@@ -164,7 +171,7 @@ impl<'a> Road<'a> {
         self.ends[0].add_to(&mut self.interests);
         let of_first = self.interests.len();
         self.ends[1].add_to(&mut self.interests);
-        match wait(&mut self.interests, if sleep > SPIN { sleep - SPIN } else { Span::ZERO }) {
+        match wait(&mut self.interests, if sleep > self.spin { sleep - self.spin } else { Span::ZERO }) {
             // A signal, of which the caller hears when it is asked.
             Err(error) if error.kind() == ErrorKind::Interrupted => false,
             ready => ready?,

@@ -18,6 +18,7 @@ from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import page_option, write_page
 from sojourn.cli.worlds import with_command
 from sojourn.reading import ROOT_HELP, input_error
+from sojourn.worlds.shell.ends import NAME, RECEIVER, SENDER, TIMER, TIMINGS, Ends, carried, words
 
 if TYPE_CHECKING:
     from sojourn.worlds.shell.running import Live, Seen
@@ -64,7 +65,7 @@ class BehindCommand(ExampleCommand):
 )
 @click.option(
     "--at",
-    type=click.Choice(["sender", "receiver"]),
+    type=click.Choice([SENDER, RECEIVER]),
     help="Where the command is: at the end that forward packets come from, or where they go to."
     "  [default: sender; receiver with --line NAME:down]",
 )
@@ -72,6 +73,13 @@ class BehindCommand(ExampleCommand):
     "--rtt", metavar="TIME", help="Base RTT of the program's packets.  [default: of the first group, or 20 ms]"
 )
 @click.option("--alone", is_flag=True, help="Leave out the simulated flows of the scenario and the line.")
+@click.option(
+    "--timing",
+    type=click.Choice(TIMINGS),
+    default=TIMER,
+    show_default=True,
+    help="How the path waits: it sleeps, it never sleeps, or it has real-time priority.",
+)
 @click.option("--time", "duration", metavar="TIME", help="End the run after so long.  [default: when the command ends]")
 @click.option("--seed", type=int, metavar="N", help="Seed of what is random on the path.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
@@ -94,6 +102,7 @@ def shell(  # noqa: PLR0913 (one for each option)
     at: str | None,
     rtt: str | None,
     alone: bool,
+    timing: str,
     duration: str | None,
     seed: int | None,
     overrides: tuple[str, ...],
@@ -114,7 +123,6 @@ def shell(  # noqa: PLR0913 (one for each option)
     from sojourn.result import Result
     from sojourn.system import need_linux
     from sojourn.worlds.shell import WORLD, ShellOptions
-    from sojourn.worlds.shell.ends import NAME, RECEIVER, Ends, carried, words
     from sojourn.worlds.world import Wanted
 
     need_linux(f"`sojourn {NAME}`")
@@ -138,7 +146,7 @@ def shell(  # noqa: PLR0913 (one for each option)
     render.print_warnings([*native.warnings, *WORLD.fit(native, ShellOptions())])
     program = words(command or ("" if udp else os.environ.get("SHELL", "/bin/sh")), "--")
     way = addresses(udp) if udp else None
-    ends = Ends(program, words(server or "", "--server"), at == RECEIVER, way, internet, to_errors=as_json)
+    ends = Ends(program, words(server or "", "--server"), at == RECEIVER, way, internet, timing, to_errors=as_json)
     bin_s = None if out is None and page is None else _BIN_S
     wanted = Wanted(bin_s, packets=pcap, delays=True)
     groups = carried(json.loads(native.to_json())["group"])

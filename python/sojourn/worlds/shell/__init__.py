@@ -11,7 +11,7 @@ from sojourn.reading import input_error
 from sojourn.spelling import spelled
 from sojourn.system import need_linux
 from sojourn.worlds.options import option
-from sojourn.worlds.shell.ends import NAME, RECEIVER, SENDER, Ends, carried, words
+from sojourn.worlds.shell.ends import NAME, RECEIVER, SENDER, TIMER, TIMINGS, Ends, carried, words
 from sojourn.worlds.world import Progress, Wanted, World
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ class ShellOptions:
     command: str = option("the program whose packets cross the path", metavar="COMMAND")
     server: str = option("what runs at the other end, 10.77.0.1", metavar="COMMAND")
     internet: bool = option("lead the path on to the Internet", default=False, kind=bool)
+    timing: str = option(
+        "how the path waits: it sleeps, it never sleeps and takes a processor core, or it has real-time priority",
+        TIMER,
+        choices=TIMINGS,
+    )
     at: str = option(
         "at which end the command is: where forward packets come from, or where they go to",
         SENDER,
@@ -91,6 +96,7 @@ class Shell(World[ShellOptions]):
             words(options.server or "", "server"),
             options.at == RECEIVER,
             internet=options.internet,
+            timing=options.timing,
             to_errors=True,
         )
         return [running.run(scenario, seed, wanted, ends, progress) for seed in seeds]

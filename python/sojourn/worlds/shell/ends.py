@@ -13,6 +13,9 @@ PROGRAM = "program"
 """The traffic of groups whose packets come from programs."""
 SENDER, RECEIVER = "sender", "receiver"
 """The ends of the path."""
+TIMER, BUSY, REAL_TIME = "timer", "busy", "real-time"
+TIMINGS = (TIMER, BUSY, REAL_TIME)
+"""How the path waits: it sleeps, it never sleeps, or it sleeps and runs before all that has no real-time priority."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Ends:
     """A local and a remote address, between which datagrams are forwarded in place of all that the command sends."""
     internet: bool = False
     """Whether the path leads on to all that this machine can reach."""
+    timing: str = TIMER
+    """How the path waits for what is due next: one of TIMINGS."""
     to_errors: bool = False
     """Whether what the command prints goes to the standard error, since results go to the standard output."""
 

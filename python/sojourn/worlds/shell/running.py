@@ -1,7 +1,9 @@
 """A program behind a scenario's path: starts both ends in namespaces, and lets the engine carry their packets."""
 
 import json
+import math
 import os
+import resource
 import select
 import shutil
 import signal
@@ -17,7 +19,7 @@ from typing import Any
 from sojourn import _native, children
 from sojourn.reading import input_error
 from sojourn.worlds.shell import outside
-from sojourn.worlds.shell.ends import NAME, Ends
+from sojourn.worlds.shell.ends import BUSY, NAME, REAL_TIME, TIMER, Ends
 from sojourn.worlds.shell.forwarding import Forwarding, forwarded
 from sojourn.worlds.shell.inside import LEVEL, OTHERS, device
 from sojourn.worlds.world import Progress, Wanted, WorldError
@@ -31,6 +33,11 @@ _INTERNET_TOOLS = (("nft", "nftables"), ("mount", "mount or util-linux"))
 _HERE = Path(__file__).parent
 _MESSAGE_BYTES = 65_536
 _STARTS_S = 20.0
+_PRIORITY = 10
+"""Of SCHED_FIFO (sched(7)), where it is asked for."""
+_SPIN_S = {TIMER: 200e-6, BUSY: math.inf, REAL_TIME: 20e-6}
+"""How long before a packet is due the path looks and does not sleep. Less with real-time priority: the kernel takes the
+processor for 50 ms of a second from a thread with it that never sleeps (sched_rt_runtime_us)."""
 # What may forbid a user namespace, the value that does, and what an administrator could do.
 _SWITCHES = (
     ("kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"),
@@ -121,8 +128,31 @@ def run(
                 progress(elapsed_s / scenario.duration_s)
             return not inside.has_ended()
 
-        native, timing = _native.shell(scenario, seed, ends.at_receiver, inside.devices, wanted.native, look)
+        with _priority(asked=ends.timing == REAL_TIME):
+            spin_s = _SPIN_S[ends.timing]
+            native, timing = _native.shell(
+                scenario, seed, ends.at_receiver, inside.devices, spin_s, wanted.native, look
+            )
         return ShellRun(native, ends, inside.status, {**json.loads(timing), "dropped": inside.dropped})
+
+
+@contextmanager
+def _priority(*, asked: bool) -> Iterator[None]:
+    """Have this thread run before all that have no real-time priority; raises WorldError where that is not allowed."""
+    if not asked:
+        yield
+        return
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
+    except PermissionError as error:
+        most, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
+        message = f"this user may have no real-time priority of {_PRIORITY}: `ulimit -r` is {most}"
+        raise WorldError(f"{message}; an administrator can raise rtprio in /etc/security/limits.conf") from error
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, *before)
 
 
 @dataclass
