@@ -473,12 +473,13 @@ def _check_line(tables: Mapping[str, Any]) -> None:
 
 
 def _rates(scenario: Scenario) -> Iterator[tuple[str, float]]:
-    """Yield the rate of each link that a router shapes, in Mbit/s; of a recorded link the mean."""
+    """Yield the rate of each link that a router shapes, in Mbit/s, or its policer's; of a recorded link the mean."""
     tables = scenario.to_dict()
     for link in LINKS:
         table = tables.get(link, {})
         if "rate" in table and "queue" in table:
-            yield link, amount(table["rate"], "bit/s") / 1e6
+            policed = [table["policer"]["rate"]] if "policer" in table else []
+            yield link, min(amount(one, "bit/s") for one in (table["rate"], *policed)) / 1e6
         elif "trace" in table and link == "bottleneck":
             native = scenario.source.resolve()
             yield link, native.capacity_mbps(native.duration_s)[0]

@@ -6,7 +6,7 @@ use crate::run::Run;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Base, Diagnostics, Group, Loaded, Trace, Traffic, Which};
+use sojourn_scenario::{Base, Bucket, Diagnostics, Group, Loaded, Trace, Traffic, Which};
 use sojourn_sim::{
     BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, header_bytes, named_links, options, place, run_all,
 };
@@ -131,12 +131,16 @@ impl Scenario {
         std::iter::once("bottleneck".to_owned()).chain(returning).chain(hops).chain(stations).collect()
     }
 
-    /// What each link could carry in the measured part, in the order of `links`.
+    /// What each link, and its policer, could carry in the measured part, in the order of `links`.
     fn mean_rates_mbps(&self) -> Vec<f64> {
         let (from, to) = (Time::ZERO + self.inner.warmup, Time::ZERO + self.inner.duration);
         let seconds = to.since(from).as_secs_f64();
-        let mbps = |place| capacity_bytes(&self.inner, place, from, to) * 8.0 / seconds / 1e6;
-        (0..self.links().len()).map(mbps).collect()
+        let links = named_links(&self.inner).into_iter().enumerate();
+        let mbps = |place, policer: Option<Bucket>| {
+            let bytes = capacity_bytes(&self.inner, place, from, to);
+            policer.map_or(bytes, |bucket| bytes.min(bucket.rate.bytes_in(to.since(from)))) * 8.0 / seconds / 1e6
+        };
+        links.map(|(place, (_, _, link))| mbps(place, link.policer)).collect()
     }
 
     /// For each group the bytes of a full packet, those of its headers, and what it occupies on the wire of each link.

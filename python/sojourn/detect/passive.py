@@ -14,6 +14,7 @@ from sojourn.detect.download import Beside, Episodes, beside, episodes, features
 from sojourn.detect.log import EMPTY, FlowLog, Times
 from sojourn.detect.model import Judgement, Model, Reading
 from sojourn.detect.plan import FULL_BYTES
+from sojourn.detect.policing import Policer, policer
 from sojourn.detect.streams import Stream
 from sojourn.detect.waits import quantile, waiting
 
@@ -61,6 +62,8 @@ class Passive:
     """Quantiles of the delay above the least: `p5`, `median`, `p95`, `deepest` (99.9 %)."""
     lost: int = 0
     losses: Episodes | None = None
+    policer: Policer | None = None
+    """The token bucket that explains the losses, where one does and no queue is seen."""
     ect: int = 0
     """Packets that allowed marks."""
     marked: int = 0
@@ -193,6 +196,11 @@ def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) 
     }
     evidence = (*largest.limits.sentences(), *_evidence(log, lost, other, found))
     hindered = _hindrance(largest, log, seen, lost) or _never_full(largest, log)
+    policed = policer(log, is_before=place == BEFORE)
+    if hindered is not None and policed is not None and not _waits(log, seen):
+        verdict = f"{policed.sentence()}: packets were lost where its bucket was empty, and none waited"
+        found |= {"policer": policed, "line": policed.carries(), "evidence": evidence}
+        return Passive(verdict, {**cannot, "queue": "a policer drops what a queue would hold"}, **found)
     if hindered is not None and rate > 0:
         found["line"] = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate))
     if hindered is not None:
@@ -200,11 +208,15 @@ def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) 
         return replace(said, evidence=evidence)
     judged = model.judge_download(values_of(streams))
     bucket = sum(judged.names.get(name, 0.0) for name in ("policer", "shaper"))
-    if bucket > 1 - SURE:
+    if bucket <= 1 - SURE:
+        line, policed = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate)), None
+    elif policed is None:
         line = Carries(why_not="a token bucket may have let bursts pass")
     else:
-        line = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate))
-    said = Passive("", cannot, **found, judgement=judged, line=line)
+        line = policed.carries()
+    said = Passive(
+        "", cannot, **found, judgement=judged, line=line, policer=policed if judged.best == "policer" else None
+    )
     parameters, unread = _parameters(said, rate)
     if unread is not None:
         cannot["parameters"] = unread
@@ -262,14 +274,12 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
         )
     if stream.missed > _MAX_MISSED * count:
         return f"the capture missed {stream.missed} of {count} packets"
-    packet_s = FULL_BYTES * 8 / rate
-    deepest = quantile(waiting(log), 0.999)
-    least = max(_MIN_QUEUE_S, _MIN_QUEUE_PACKETS * packet_s, _MIN_TICKS * seen.tick_s)
-    if deepest < least:
+    if not _waits(log, seen):
+        deepest = quantile(waiting(log), 0.999)
         if lost.packets:
             return (
-                f"{lost.packets} packets were lost while none waited longer than {deepest * 1e3:.2g} ms: "
-                "a policer or a link that loses packets, which a download does not tell apart"
+                f"{lost.packets} packets were lost while none waited longer than {deepest * 1e3:.2g} ms, and not where "
+                "a policer's bucket is empty: a link that loses packets, or a policer that others filled, too"
             )
         if not log.marked.any():
             elsewhere = (
@@ -281,10 +291,16 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
                 f"no queue was seen: no packet waited longer than {deepest * 1e3:.2g} ms, and none was lost or marked; "
                 f"{elsewhere}"
             )
-    change = _change(log, seen.streams, packet_s)
+    change = _change(log, seen.streams, FULL_BYTES * 8 / rate)
     if change > _MAX_CHANGE:
         return f"the rate of the path changed during the download, by a factor of {change:.1f}"
     return None
+
+
+def _waits(log: FlowLog, seen: _Looked) -> bool:
+    """Return whether packets waited longer than the clocks and the packets before them explain."""
+    least = max(_MIN_QUEUE_S, _MIN_QUEUE_PACKETS * FULL_BYTES * 8 / seen.rate, _MIN_TICKS * seen.tick_s)
+    return quantile(waiting(log), 0.999) >= least
 
 
 def _never_full(stream: Stream, log: FlowLog) -> str | None:

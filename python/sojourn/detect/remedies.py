@@ -8,7 +8,6 @@ from sojourn import api
 from sojourn.comparison import Comparison, compare
 from sojourn.detect.answer import SURE, Answer
 from sojourn.detect.bandwidth import Carries
-from sojourn.detect.model import Judgement, Reading
 from sojourn.detect.passive import BEFORE, Passive
 from sojourn.detect.table import queue_table
 
@@ -19,13 +18,14 @@ _DEFAULT_RTT_MS = 30.0
 _RUNS = 3
 # A call waits no longer than this where nothing needs to be done.
 _GOOD_MS = 20.0
+_POLICER = "policer"
 _MEANING = {
     "FIFO": "a FIFO: packets leave in the order in which they came, and one flow's backlog delays all others",
     "FIFO with AQM": "a FIFO with AQM: the wait of all is short, and background transports get as much as the others",
     "fair queueing": "fair queueing: flows do not wait for each other, but each for all that it has sent itself",
     "fair queueing with AQM": "fair queueing with AQM: flows do not wait for each other, and none fills its own queue",
     "heavy-hitter filter": "a heavy-hitter filter: flows of more than 128 kB in 40 ms wait behind all others",
-    "policer": "a policer: what is above the rate is dropped at once, and nothing waits",
+    _POLICER: "a policer: what is above the rate is dropped at once, and nothing waits",
     "shaper": "a shaper: a burst passes faster than the rate that lasts, and then packets wait",
 }
 _UP = "CAKE on the router that sends into the line"
@@ -62,13 +62,12 @@ class Remedy:
 class _Seen:
     """What is known of a line and its queue, from a probe or from a capture."""
 
-    judged: Judgement
-    is_unsure: bool
-    """Whether its name is not sure, however probable."""
+    family: str
+    is_sure: bool
     line: Carries
     carried_mbps: float
-    parameters: Mapping[str, Reading]
-    deepest_ms: float | None
+    link: Mapping[str, Any] | None
+    """The line as a link of a scenario; None where its queue or its rate is not known."""
     waits: str
     """What waits how long, in words."""
     needed: bool
@@ -91,41 +90,55 @@ def remedy(found: Answer, base_ms: float | None = None) -> Remedy | None:
     if judged is None or found.carried_mbps is None or delay_ms is None:
         return None
     # Behind a policer nothing waits, and what is too much is lost, also of a call.
-    needed = delay_ms > _GOOD_MS or judged.family == "policer"
+    needed = delay_ms > _GOOD_MS or judged.family == _POLICER
     waits = f"95 % of a call's packets wait up to {delay_ms:.3g} ms in its queue beside a bulk flow"
-    known = (found.line, found.carried_mbps, found.parameters, found.deepest_ms)
-    return _remedy(_Seen(judged, found.is_new, *known, waits, needed), base_ms)
+    link = _link(found.line, queue_table(judged.best, found.parameters, found.deepest_ms, found.line.low_mbps))
+    is_sure = not found.is_new and judged.families[judged.family] >= SURE
+    return _remedy(_Seen(judged.family, is_sure, found.line, found.carried_mbps, link, waits, needed), base_ms)
 
 
 def remedy_for_download(found: Passive) -> Remedy | None:
     """Return what to do about what a capture shows; None where nothing is known of the queue."""
-    judged = found.judgement
-    if judged is None or found.rate_mbps is None:
+    judged, rate_mbps, is_behind = found.judgement, found.rate_mbps, found.place == BEFORE
+    if rate_mbps is None:
         return None
-    wait_ms = found.wait_ms["p95"]
-    isolated, is_unsure = bool(found.isolated), judged.is_new or found.isolated is None
+    if found.policer is not None:
+        lost = f"{100 * found.lost / found.packets:.2g} % of this download's packets were lost there"
+        policed = {
+            "rate": f"{max(rate_mbps, found.policer.rate_bps / 1e6):.6f} Mbit/s",
+            "policer": found.policer.table(),
+            "queue": "droptail",
+        }
+        return _remedy(_Seen(_POLICER, True, found.line, rate_mbps, policed, lost, False, is_behind), found.rtt_ms)
+    if judged is None:
+        return None
+    wait_ms, isolated = found.wait_ms["p95"], bool(found.isolated)
+    is_sure = not judged.is_new and found.isolated is not None and judged.families[judged.family] >= SURE
     waits = f"95 % of this download's packets waited up to {wait_ms:.3g} ms in its queue"
     waits += ", as only it did" if isolated else ", and so does a call beside it unless flows are kept apart"
     read = {"limit_packets": found.parameters["buffer_packets"]} if "buffer_packets" in found.parameters else {}
-    known = (found.line, found.rate_mbps, read, found.wait_ms["deepest"])
+    link = _link(found.line, queue_table(judged.best, read, found.wait_ms["deepest"], found.line.low_mbps))
     needed = wait_ms > _GOOD_MS and not isolated
-    return _remedy(_Seen(judged, is_unsure, *known, waits, needed, found.place == BEFORE), found.rtt_ms)
+    return _remedy(_Seen(judged.family, is_sure, found.line, rate_mbps, link, waits, needed, is_behind), found.rtt_ms)
+
+
+def _link(line: Carries, queue: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return None if queue is None or line.low_mbps is None else {"rate": f"{line.low_mbps:.6f} Mbit/s", "queue": queue}
 
 
 def _remedy(seen: _Seen, base_ms: float | None) -> Remedy:
-    judged, line = seen.judged, seen.line
+    line = seen.line
     known = line.low_mbps is not None and line.high_mbps is not None
     shaped = None if line.low_mbps is None else f"{line.low_mbps * SHAPED:.3g}mbit"
     ingress = " ingress" if seen.is_behind else ""
     command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}{ingress}" if seen.needed and known else None
-    is_sure = not seen.is_unsure and judged.families[judged.family] >= SURE
-    likely = "is" if is_sure else "is most like"
+    likely = "is" if seen.is_sure else "is most like"
     carried = f"The line carries {_range(line)}" if known else f"Up to {seen.carried_mbps:.3g} Mbit/s got through"
     router = (_DOWN if seen.is_behind else _UP) + _NEEDED
     do = f"{router}: {command}" if command else f"{router}; {_UNKNOWN} {line.why_not}."
     sentences = (
         f"{carried}, and {seen.waits}.",
-        f"The queue {likely} {_MEANING[judged.family]}.",
+        f"The queue {likely} {_MEANING[seen.family]}.",
         do if seen.needed else _NOT_NEEDED,
     )
     variants = _alternatives(seen, base_ms)
@@ -142,13 +155,12 @@ def _range(line: Carries) -> str:
 def _alternatives(seen: _Seen, base_ms: float | None) -> dict[str, api.Scenario]:
     """Return a call beside an upload on this line, with its own queue and with others; nothing where it is unknown."""
     rate = seen.line.low_mbps
-    own = queue_table(seen.judged.best, seen.parameters, seen.deepest_ms, rate)
-    if own is None or rate is None:
+    if seen.link is None or rate is None:
         return {}
     shaped = f"{rate * SHAPED:.6f} Mbit/s"
     links = {
-        AS_IT_IS: {"rate": f"{rate:.6f} Mbit/s", "queue": own},
-        "cake at 95 %": {"rate": f"{rate:.6f} Mbit/s", "queue": {"kind": "cake", "bandwidth": shaped}},
+        AS_IT_IS: seen.link,
+        "cake at 95 %": {**seen.link, "queue": {"kind": "cake", "bandwidth": shaped}},
         "fq_codel at 95 %": {"rate": shaped, "queue": {"kind": "fq_codel", "preset": "linux"}},
         "codel at 95 %": {"rate": shaped, "queue": {"kind": "codel", "preset": "linux"}},
     }

@@ -30,6 +30,7 @@ _UNTOLD = {
 # A stream with less of the bytes than the largest one is no bulk flow beside it.
 _BULK = 0.1
 _FIFO = "droptail"
+_POLICED = "losses came where such a bucket is empty"
 _FOR_EACH = ("fair queueing", "heavy-hitter filter")
 """Families without AQM whose flows wait by themselves."""
 # Where others may have been on the line, it carries at least what was captured.
@@ -122,6 +123,11 @@ def _passed_mbps(streams: Sequence[Stream], found: Passive) -> float:
 
 def _capacity(found: Passive, left: Leaving | None, name: str) -> dict[str, Any]:
     """Return a rate, or a recorded link where what left a standing queue differed from time to time."""
+    if found.policer is not None:
+        # What a full bucket lets pass at once comes at the link's own rate, or the sender's.
+        burst = found.rate_mbps or 0.0
+        rate = Estimate(burst, "the busiest fifth of the capture; bursts may come faster", burst, _MOST * burst)
+        return {"rate_mbps": rate, "policer": found.policer.table(), "policer_source": _POLICED}
     if left is None:
         return {"rate_mbps": _rate(found)}
     times, rates = rates_over_time(left)
@@ -154,7 +160,7 @@ def _queue(found: Passive, held_ms: float | None) -> dict[str, Any]:
     """Return the queue; `held_ms` is the most that it held where the link's rate varies."""
     judged = found.judgement
     lost = found.lost > 0
-    if judged is None:
+    if judged is None or found.policer is not None:
         taken = {"queue_source": f"taken as a FIFO: {found.cannot.get('queue', found.verdict)}"}
         if held_ms is None:
             return taken

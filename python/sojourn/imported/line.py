@@ -60,6 +60,7 @@ class Way:
     """What a shaper counts beside IP packets, as a link's framing; None where it counts these."""
     policer: Mapping[str, Any] | None = None
     """A token bucket before the queue; None where there is none."""
+    policer_source: str = "the filter's policer"
     flows: int = 1
     """Bulk flows that were measured in this direction."""
     has_traffic: bool = True
@@ -244,7 +245,7 @@ def _of_link(link: str, name: str, way: Way) -> list[Value]:
     if way.framing is not None:
         found.append(Value(f"{link}.framing", dict(way.framing), "what the shaper counts of a packet"))
     if way.policer is not None:
-        found.append(Value(f"{link}.policer", dict(way.policer), "the filter's policer"))
+        found.append(Value(f"{link}.policer", dict(way.policer), way.policer_source))
     if way.loss is not None:
         found.append(Value(f"{link}.loss", way.loss.value, way.loss.source))
     if way.queue is not None:
