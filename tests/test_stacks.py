@@ -629,7 +629,7 @@ def test_a_suite_of_ones_own_is_judged(command, tmp_path):
         ("check = [{", "check = [3, {", "it is no table"),
         ('rtt = "10 ms"', "group = []", "the group is the control"),
         ('name = "It sends"', 'name = "It sends"\ngroup = { control = "bbr" }', "case.1.group: no such key"),
-        ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = true }', "case.1.group.ecn: it is not text"),
+        ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = 3 }', "case.1.group.ecn: it is not true or a text"),
         ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = "much" }', "case 'It sends'"),
         ('name = "It sends"', 'name = "It sends"\nbeside = [{ name = "a" }]', "a is the judged one"),
         ('name = "It sends"', 'name = "It sends"\nbeside = [3]', "case.1.beside: a group needs a name"),
