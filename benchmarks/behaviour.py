@@ -60,7 +60,7 @@ MARKED: Mapping[str, Mapping[str, Any]] = {
     "dctcp": {"kind": "codel", "ecn": True},
     "prague": {"kind": "dualpi2"},
 }
-MARKED_TRANSPORT = {"preset": "rfc", "ecn": True, "ecn_feedback": "accurate"}
+MARKED_TRANSPORT = {"preset": "rfc", "ecn": "accurate"}
 EARLY = {"uniform": ["0 s", "0.1 s"]}
 
 Table = list[dict[str, Any]]

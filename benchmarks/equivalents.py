@@ -42,7 +42,7 @@ QUEUES: Mapping[tuple[PeerName, str], str] = {
 # With its own settings it is what `sojourn export --as ns3` says.
 TRANSPORTS: Mapping[tuple[PeerName, Senders], str] = {
     ("ns2", "alike"): "preset = 'ns2'",
-    ("ns3", "alike"): "preset = 'ns2', sack = true, timestamps = true, clock = '1 ms', initial_rto = '1 s'",
+    ("ns3", "alike"): "preset = 'ns2', sack = true, timestamps = true, timers = 'rfc', initial_rto = '1 s'",
     ("ns3", "defaults"): ", ".join(f"{key} = '{value}'" for key, value in TRANSPORT.items()),
 }
 NEWRENO: Mapping[PeerName, str] = {
@@ -114,7 +114,6 @@ def _sender(peer: PeerName, point: Point, group: str) -> Iterator[str]:
     control = NEWRENO[peer] if newreno else CONTROLS[point.other]
     transport = LINUX_AGENT if not newreno and point.other.startswith("linux:") else TRANSPORTS[peer, point.senders]
     if point.ecn:
-        accurate = ", ecn_feedback = 'accurate'" if control.startswith("kind = 'dctcp'") else ""
-        transport += f", ecn = true{accurate}"
+        transport += ", ecn = 'accurate'" if control.startswith("kind = 'dctcp'") else ", ecn = true"
     yield f"control={{ {control} }}"
     yield f"transport={{ {transport} }}"

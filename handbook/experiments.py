@@ -99,5 +99,5 @@ def beside_newreno(control: str) -> dict[str, Any]:
 def _group(name: str, control: str) -> dict[str, Any]:
     group: dict[str, Any] = {"name": name, "control": _TOLD.get(control, control), "flows": 1, "rtt": RTT}
     if control in _MARKED:
-        group["transport"] = {"ecn": True, "ecn_feedback": "accurate"}
+        group["transport"] = {"ecn": "accurate"}
     return group

@@ -18,14 +18,14 @@ PAGES = [
 ]
 TERMS = {
     "RACK": "loss_detection",
-    "TLP": "tail_probe",
+    "TLP": "loss_detection",
     "PRR": "reduction",
-    "DSACK": "dsack",
+    "DSACK": "sack",
     "SACK": "sack",
     "undo": "undo",
     "undoing": "undo",
     "pacing": "pacing",
-    "AccECN": "ecn_feedback",
+    "AccECN": "ecn",
 }
 """A term, and the parameter of the transport that has it: a sentence on absence may name none that is there."""
 ABSENCE = re.compile(

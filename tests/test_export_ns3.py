@@ -159,7 +159,7 @@ def test_the_program_measures_what_the_peer_does(tmp_path: Path, queue: str) -> 
     Four standard deviations were allowed when this was first run.
     """
     point = SLOW.point(queue, 200.0)  # type: ignore[arg-type]
-    alike = {"preset": "ns2", "sack": True, "clock": "1 ms", "initial_rto": "1 s", "reduction": "proportional"}
+    alike = {"preset": "ns2", "sack": True, "timers": "rfc", "initial_rto": "1 s", "reduction": "proportional"}
     # In the peer the discipline has a packet less than the limit, and the device's packet is beside the round trip.
     rtt = f"{(point.rtt_s + 1500 * 8 / point.rate_bps) * 1e3} ms"
     group = {**TCP, "flows": point.flows_1, "rtt": rtt, "transport": alike, "start": {"uniform": ["0 s", "0.1 s"]}}
@@ -198,7 +198,7 @@ def test_every_discipline_and_control_runs(tmp_path: Path) -> None:
     first, *others = QUEUES
     hops = [{"name": one.replace("_", "-"), "at": "after", **LINK, "queue": one} for one in others]
     transport = {**TRANSPORT, "ecn": True}
-    accurate = {"dctcp": {"ecn_feedback": "accurate"}}
+    accurate = {"dctcp": {"ecn": "accurate"}}
     groups = [
         {**TCP, "name": one.replace("_", "-"), "control": one, "transport": transport | accurate.get(one, {})}
         for one in CONTROLS

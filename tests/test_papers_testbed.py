@@ -30,7 +30,7 @@ def test_dctcp_is_only_where_a_queue_marks() -> None:
     for one in kernel:
         asked = one.coordinates["queue"] in {"CoDel", "PIE", "CHOKe"}
         assert (one.changes.get("bottleneck.queue.ecn") is True) == asked
-        assert one.changes["group.background.transport"]["ecn"] is True
+        assert one.changes["group.background.transport"]["ecn"] == "accurate"
     for one in simulated:
         asked = one.coordinates["queue"] in {"CoDel", "PIE", "CHOKe"}
         assert ("ecn" in one.changes["bottleneck.queue"]) == asked
@@ -52,7 +52,7 @@ def test_what_the_kernel_has_of_itself_is_simulated() -> None:
     assert transport("today-sim", control="LEDBAT, RFC 6817") == "linux"
     assert transport("today-sim", control="Vegas") == {"preset": "linux", "timer_tick": "10 ms"}
     dctcp = transport("today-dctcp-sim", queue="CAKE")
-    assert (dctcp["timer_tick"], dctcp["ecn"]) == ("10 ms", True)
+    assert (dctcp["timer_tick"], dctcp["ecn"]) == ("10 ms", "accurate")
     # Two ticks of 10 ms and one more; two frames with their headers.
     pie = simulated("today-sim", queue="PIE")["bottleneck.queue"]
     assert (pie["update"], pie["mean_packet"]) == ("30 ms", 1514)

@@ -36,12 +36,12 @@ def measured(preset: str, **transport: Any) -> tuple[float, float]:
 
 
 def test_the_sender_of_the_formula_has_the_goodput_of_the_formula() -> None:
-    goodput_mbps, _ = measured("rfc", sack=False, limited_transmit=False)
+    goodput_mbps, _ = measured("rfc", sack=False, disorder="none")
     assert goodput_mbps == pytest.approx(formula_mbps(1.0), rel=0.15)
 
 
 def test_detection_by_time_avoids_the_timeouts_of_the_formula() -> None:
-    without = {"tail_probe": False, "loss_detection": "count", "undo": "timestamps"}
+    without = {"loss_detection": "count", "undo": "timestamps"}
     (with_rack, few), (by_count, many) = measured("linux"), measured("linux", **without)
     expected = formula_mbps(0.3)
     assert 1.35 < with_rack / expected < 1.6

@@ -579,7 +579,7 @@ COMPANY = """
 name = "In company"
 path = { bottleneck = { rate = "10 Mbit/s", queue = "dualpi2" } }
 group = { flows = 2, start = ["0 s", "1 s"], ecn = "accurate" }
-beside = [{ name = "other", control = "cubic", rtt = "20 ms", ecn = "classic" }]
+beside = [{ name = "other", control = "cubic", rtt = "20 ms", ecn = true }]
 check = [
     { measure = "flows.1.goodput_mbps / groups.other.goodput_mbps", at_least = 0.01 },
     { measure = "flows.3.goodput_mbps / groups.other.goodput_mbps", at_least = 0.01 },
@@ -594,8 +594,8 @@ def test_a_case_has_company_marks_and_quotients(tmp_path):
     case = suites.load(str(file)).cases[-1]
     judged, other = case.scenario("prague").to_dict()["group"]
     assert (judged["flows"], judged["start"], judged["rtt"], other["rtt"]) == (2, ["0 s", "1 s"], "40 ms", "20 ms")
-    said = [[group["transport"][key] for key in ("ecn", "ecn_feedback", "tail_probe")] for group in (judged, other)]
-    assert said == [[True, "accurate", True], [True, "classic", True]]
+    said = [[group["transport"][key] for key in ("ecn", "loss_detection")] for group in (judged, other)]
+    assert said == [["accurate", "rack-tlp"], [True, "rack-tlp"]]
     # A stack decides itself what it says of marks.
     connections, _ = case.scenario(trial.Stack("any")).to_dict()["group"]
     assert [connections[key] for key in ("start", "flows", "stack")] == [["0 s", "1 s"], 2, "any"]
@@ -629,7 +629,7 @@ def test_a_suite_of_ones_own_is_judged(command, tmp_path):
         ("check = [{", "check = [3, {", "it is no table"),
         ('rtt = "10 ms"', "group = []", "the group is the control"),
         ('name = "It sends"', 'name = "It sends"\ngroup = { control = "bbr" }', "case.1.group: no such key"),
-        ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = true }', "case.1.group.ecn: it is not text"),
+        ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = 3 }', "case.1.group.ecn: it is not true or a text"),
         ('name = "It sends"', 'name = "It sends"\ngroup = { ecn = "much" }', "case 'It sends'"),
         ('name = "It sends"', 'name = "It sends"\nbeside = [{ name = "a" }]', "a is the judged one"),
         ('name = "It sends"', 'name = "It sends"\nbeside = [3]', "case.1.beside: a group needs a name"),

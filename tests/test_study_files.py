@@ -1,12 +1,15 @@
-"""A study whose functions lie in several files, and figures with a paper's own numbers and lines of another place."""
+"""A study in several files, and figures with a paper's own numbers and lines of another place."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.test_study import AXES, means
+from tests.test_study_claims import AXES, means
 
+from sojourn import InputError
 from sojourn.study.drawings import draw
+from sojourn.study.find import titles
 from sojourn.study.load import StudyFolder
 from sojourn.study.marks import marked
 from sojourn.study.mutate import mutants
@@ -99,3 +102,44 @@ def test_an_axis_says_what_steps_have_made() -> None:
     tables = TABLES | {"kind": "bars", "group": "tcp", "where": {"rate": 1}, "steps": [["plus", 100]]}
     assert draw(tables, means(), AXES).axes[0].get_ylabel() == "tcp: share of the link [%]"
     assert draw(tables | {"label": "sum [%]"}, means(), AXES).axes[0].get_ylabel() == "sum [%]"
+
+
+def parted(folder: Path, names: str = '["more.toml"]') -> Path:
+    """Make a study whose axes and item are in a file of their own; return that file."""
+    make(folder)
+    file, more = folder / "study.toml", folder / "more.toml"
+    text = file.read_text(encoding="utf-8")
+    cut = text.index("[axes.")
+    file.write_text(f"parts = {names}\n{text[:cut]}", encoding="utf-8")
+    more.write_text(text[cut:], encoding="utf-8")
+    return more
+
+
+def test_a_study_of_several_files_is_the_study_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    make(whole)
+    parted(parts)
+    assert StudyFolder.load(parts).tables == StudyFolder.load(whole).tables
+    monkeypatch.setattr("sojourn.study.find.folders", lambda: [whole, parts])
+    one, other = titles()
+    assert one[1:] == other[1:]
+
+
+@pytest.mark.parametrize(
+    ("names", "wrong", "said"),
+    [
+        ('["more.toml"]', 'title = "Another"\n', "no key of a part of a study is called 'title'"),
+        ('["more.toml"]', "item = 1\n", "item: allowed: a list of tables"),
+        ('["more.toml"]', "axes = []\n", "axes: allowed: a table"),
+        ('["more.toml", "more.toml"]', "", "stated twice"),
+        ('["../more.toml"]', "", "allowed: names of files in the study's folder"),
+        ('"more.toml"', "", "allowed: names of files in the study's folder"),
+        ('["less.toml"]', "", "less.toml"),
+    ],
+)
+def test_a_wrong_part_of_a_study_is_refused(names: str, wrong: str, said: str, tmp_path: Path) -> None:
+    more = parted(tmp_path / "mine", names)
+    if wrong:
+        more.write_text(wrong, encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(said)):
+        StudyFolder.load(tmp_path / "mine")

@@ -196,9 +196,7 @@ REFUSED = {
     "phase": {"phase": [{"name": "early", "from": "1 s", "to": "2 s"}]},
     "group.tcp.control.halve": {"group": [{**TCP, "control": {"kind": "newreno", "preset": "rfc"}}]},
     "group.tcp.transport.min_rto": {"group": [{**TCP, "transport": "rfc"}]},
-    "group.tcp.transport.ecn_feedback": {
-        "group": [{**TCP, "transport": {"preset": "linux", "ecn": True, "ecn_feedback": "accurate"}}]
-    },
+    "group.tcp.transport.ecn": {"group": [{**TCP, "transport": {"preset": "linux", "ecn": "accurate"}}]},
     "group.tcp.host": {"group": [{**TCP, "access_rate": "1 Mbit/s"}]},
     "group.tcp.host.ring": {"group": [{**TCP, "access_rate": "1 Mbit/s", "host": {"kind": "linux", "qdisc": "codel"}}]},
     "group.tcp.host.small_queue": {
@@ -380,7 +378,7 @@ def test_every_preset_linux_of_a_control_that_linux_has_can_be_said() -> None:
     for entry in catalogue()["controls"]:
         has = any(preset["name"] == "linux" for preset in entry["presets"])
         if has and "absent" not in entry["linux"]:
-            marks = {"preset": "linux", "ecn": True, "ecn_feedback": "accurate"}
+            marks = {"preset": "linux", "ecn": "accurate"}
             transport = marks if entry["name"] == "dctcp" else "linux"
             control = {"kind": entry["name"], "preset": "linux"}
             group = {**TCP, "control": control, "transport": transport}
@@ -449,7 +447,7 @@ def test_the_half_round_trips_of_both_directions_make_the_whole() -> None:
 
 
 # Loss detection as before RACK, TLP and F-RTO, and nothing told of what came twice.
-EARLIER = {"preset": "linux", "loss_detection": "count", "tail_probe": False, "undo": "timestamps", "dsack": False}
+EARLIER = {"preset": "linux", "loss_detection": "count", "undo": "timestamps", "sack": True}
 
 
 def test_the_hosts_kernels_are_switched_as_the_transport_says() -> None:
@@ -472,7 +470,7 @@ def test_all_connections_share_one_kernel() -> None:
     with pytest.raises(sojourn.InputError) as refused:
         plan.job(scenario(group=[TCP, {**OTHER, "transport": EARLIER}]), 1, HOW)
     found = {item["key"]: item for item in refused.value.diagnostics}
-    assert set(found) == {f"group.other.transport.{key}" for key in ("loss_detection", "tail_probe", "undo", "dsack")}
+    assert set(found) == {f"group.other.transport.{key}" for key in ("loss_detection", "undo", "sack")}
     assert found["group.other.transport.undo"]["allowed"] == "the value of group tcp"
     both = scenario(group=[{**TCP, "transport": EARLIER}, {**OTHER, "transport": EARLIER}])
     assert plan.job(both, 1, HOW).plan["sysctl"]["snd"]["net.ipv4.tcp_recovery"] == "0"
@@ -482,7 +480,7 @@ def test_nobody_switches_the_kernel_of_a_host() -> None:
     check_sockets(scenario())
     with pytest.raises(sojourn.InputError) as refused:
         check_sockets(scenario(group=[{**TCP, "transport": EARLIER}]))
-    assert {item["found"] for item in refused.value.diagnostics} == {"count", "false", "timestamps"}
+    assert {item["found"] for item in refused.value.diagnostics} == {"count", "true", "timestamps"}
 
 
 HOST = {"kind": "linux", "qdisc": "fq_codel", "ring": 1, "byte_limits": False}

@@ -196,10 +196,10 @@ def test_without_probes_lost_tails_wait_for_the_timer(virtual: str) -> None:
     some flows the other packet follows at once, in some it waits for the timer.
     """
 
-    def resent_ms(tail_probe: bool, **how: str) -> list[float]:
+    def resent_ms(detection: str, **how: str) -> list[float]:
         tcp = {
             **TCP,
-            "transport": {"preset": "linux", "tail_probe": tail_probe},
+            "transport": {"preset": "linux", "loss_detection": detection},
             "traffic": {"kind": "bulk", "size": "14480 B"},
             "flows": 10,
             "start": [f"{number} s" for number in range(10)],
@@ -211,11 +211,11 @@ def test_without_probes_lost_tails_wait_for_the_timer(virtual: str) -> None:
                 times.setdefault(row["index"], []).append(row["time_ns"] / 1e6)
         return [sent[10] - sent[0] for sent in times.values()]
 
-    real = {tail_probe: resent_ms(tail_probe, world="linux", kernel=virtual) for tail_probe in (True, False)}
-    assert max(real[True]) < 0.7 * min(real[False])
-    for tail_probe, times in real.items():
+    real = {one: resent_ms(one, world="linux", kernel=virtual) for one in ("rack-tlp", "rack")}
+    assert max(real["rack-tlp"]) < 0.7 * min(real["rack"])
+    for detection, times in real.items():
         # The kernel's timers wait for its next tick, of 10 ms.
-        assert times == pytest.approx(resent_ms(tail_probe), abs=10)
+        assert times == pytest.approx(resent_ms(detection), abs=10)
 
 
 @pytest.mark.testbed

@@ -87,7 +87,7 @@ def queue(name: str) -> str:
 
 def control(name: str) -> str:
     """Return a flow of the control at a queue that marks: some controls ask for exact feedback."""
-    transport = 'transport = { preset = "linux", ecn = true, ecn_feedback = "accurate" }'
+    transport = 'transport = { preset = "linux", ecn = "accurate" }'
     return small(link('queue = { kind = "red", ecn = true }'), f'control = "{name}"\n{transport}')
 
 

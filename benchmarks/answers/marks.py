@@ -134,7 +134,7 @@ def _alpha(part: float, lost: float) -> float:
             "name": "a",
             "control": {"kind": "dctcp", "preset": "rfc"},
             "rtt": "20 ms",
-            "transport": {"preset": "rfc", "ecn": True, "ecn_feedback": "accecn"},
+            "transport": {"preset": "rfc", "ecn": "accecn"},
         }
         tables = {"duration": "200 s", "group": [group], "bottleneck": {"rate": "1 Gbit/s", "queue": queue}}
         reverse = {"rate": "1 Gbit/s", "loss": lost}

@@ -206,9 +206,9 @@ def _plan(script: Script, preset: str) -> _Plan:
     group["control"] = {"kind": group["control"], "preset": preset}
     undo = {} if timestamps else {"undo": "none"}
     if not group["transport"]["sack"]:
-        # Linux's way without SACK: RACK, TLP and DSACK need its blocks.
+        # Linux's way without SACK: RACK and TLP need its blocks.
         undo = {"undo": "timestamps" if timestamps else "none"}
-        group["transport"] |= {"loss_detection": "count", "tail_probe": False, "dsack": False}
+        group["transport"] |= {"loss_detection": "count"}
     group["transport"] |= {"preset": preset, "timestamps": timestamps, **undo}
     if any(_FAIR_QUEUE.search(line) for line in script.setup):
         # No burst is larger than the window.
@@ -244,10 +244,10 @@ def _scenario(script: Script, payload_bytes: int, peer: Packet, own: Packet) -> 
     transport = {
         "payload": f"{payload_bytes} B",
         "receive_window": f"{_window_packets(script, payload_bytes, peer)} packets",
-        "sack": (peer.has("sackOK") and own.has("sackOK")) or "..." in own.options,
+        "sack": ((peer.has("sackOK") and own.has("sackOK")) or "..." in own.options) and "dsack",
         "timer_tick": TICK,
         **({"after_idle": "keep"} if settings["tcp_slow_start_after_idle"] == "0" else {}),
-        **({"tail_probe": False} if settings.get("tcp_early_retrans") == "0" else {}),
+        **({"loss_detection": "rack"} if settings.get("tcp_early_retrans") == "0" else {}),
         **({"ecn": True} if ecn else {}),
     }
     queue = {"kind": "red", "preset": "linux", "ecn": True} if ecn else {"kind": "droptail", "limit": "30 packets"}

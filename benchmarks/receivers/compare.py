@@ -30,8 +30,7 @@ def replay(case: Case, connection: Connection, policy: str = "linux") -> list[Ac
         "preset": "linux",
         "timer_tick": "10 ms",
         "ack_policy": policy,
-        "ecn": case.ecn,
-        "ecn_feedback": "accurate" if case.control == "dctcp" else "classic",
+        "ecn": "accurate" if case.control == "dctcp" else case.ecn,
     }
     scenario = scenario_of(transport)
     arrivals: list[tuple[int, int | None, bool, bool, int]] = [(connection.asked_ns, None, False, False, 0)]

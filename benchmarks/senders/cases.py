@@ -142,12 +142,11 @@ class Sender:
     def scenario(self, workload: Workload) -> dict[str, Any]:
         """Return a scenario whose only group has this sender."""
         ecn = self.ecn or workload.ecn
-        feedback = {"ecn_feedback": "accurate"} if self.ecn else {}
         transport = {
             "preset": "linux",
             "payload": f"{PAYLOAD_BYTES} B",
             "timer_tick": "10 ms",
-            **({"ecn": True, **feedback} if ecn else {}),
+            **({"ecn": "accurate" if self.ecn else True} if ecn else {}),
         }
         queue = {"kind": "red", "preset": "linux", "ecn": True} if ecn else {"kind": "droptail", "limit": "30 packets"}
         group = {

@@ -6,7 +6,7 @@
 //! data across all signals, as RFC 3168 section 6.1.2 does: a loss beside a mark that has reduced it has no second answer.
 //! Linux gives it all the same.
 //!
-//! Alpha means something only where the receiver echoes each mark (`ecn_feedback = "accurate"` of the transport) and the
+//! Alpha means something only where the receiver echoes each mark (`ecn = "accurate"` of the transport) and the
 //! queue marks at a step, such as RED with one threshold on the length of the moment.
 
 #[cfg(test)]

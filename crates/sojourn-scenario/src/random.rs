@@ -382,7 +382,7 @@ impl Writer<'_> {
                 Written::Integer(min + self.below((most - min + 1) as usize) as u64)
             }
             Kind::Boolean => Written::Boolean(self.random.chance(0.5)),
-            Kind::Choice(words) => Written::Text(words[self.below(words.len())].to_owned()),
+            Kind::Choice(words) => write::word(words[self.below(words.len())]),
             Kind::OrAuto(_) if self.random.chance(0.3) => Written::Text("auto".to_owned()),
             Kind::OrAuto(inner) => self.kind(inner),
         }

@@ -318,7 +318,10 @@ fn kind(one: &Kind) -> Value {
         Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
         Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Kind::Boolean => json!({ "type": "boolean" }),
-        Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Choice(words) => {
+            let words: Vec<_> = words.iter().map(|word| write::json_value(&write::word(word))).collect();
+            json!({ "enum": words })
+        }
         Kind::OrAuto(inner) => json!({ "anyOf": [kind(inner), { "const": "auto" }] }),
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn read(kind: &Kind, node: &Node) -> Result<Value, Fault> {
             Data::Boolean(boolean) => Ok(Value::Boolean(*boolean)),
             _ => Err(node.unexpected()),
         },
-        Kind::Choice(words) => word(node, words.iter().copied()).map(Value::Choice),
+        Kind::Choice(words) => choice(node, words).map(Value::Choice),
         Kind::OrAuto(_) if node.as_text() == Some("auto") => Ok(Value::Auto),
         Kind::OrAuto(inner) => read(inner, node),
     }
@@ -110,6 +110,19 @@ fn number(node: &Node, min: f64, max: f64) -> Result<f64, Fault> {
     };
     // Minus zero is zero: both are written the same way.
     within(number, min, max, node).map(|number| number + 0.0)
+}
+
+/// One of `words`, of which `true` and `false` are written without quotes.
+fn choice(node: &Node, words: &[&'static str]) -> Result<&'static str, Fault> {
+    let Data::Boolean(flag) = node.data else {
+        return word(node, words.iter().copied().filter(|word| as_flag(word).is_none()));
+    };
+    words.iter().copied().find(|word| as_flag(word) == Some(flag)).ok_or_else(|| node.unexpected())
+}
+
+/// What a word of a choice is where it is written as a flag.
+pub(crate) fn as_flag(word: &str) -> Option<bool> {
+    word.parse().ok()
 }
 
 /// One of `words`.

@@ -3,6 +3,7 @@
 use crate::describe;
 use crate::fields::{Fields, Item};
 use crate::form::{Family, Form};
+use crate::value::as_flag;
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
 use std::fmt::Write as _;
@@ -89,8 +90,14 @@ pub(crate) fn value(value: Value) -> Written {
         Value::Number(number) => Written::Number(number),
         Value::Integer(integer) => Written::Integer(integer),
         Value::Boolean(boolean) => Written::Boolean(boolean),
+        Value::Choice(one) => word(one),
         other => Written::Text(other.to_string()),
     }
+}
+
+/// A word of a choice, of which `true` and `false` are flags.
+pub(crate) fn word(word: &str) -> Written {
+    as_flag(word).map_or_else(|| Written::Text(word.to_owned()), Written::Boolean)
 }
 
 fn offset(nanos: i64) -> String {

@@ -1,5 +1,6 @@
 //! What a valid file means: defaults, short forms, presets, overrides, files.
 
+use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span};
 use sojourn_scenario::{Base, Bulk, Capacity, Direction, Moments, Scenario, Shape, Stack, Traffic};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,22 @@ fn a_small_file_gets_all_defaults() {
     assert_eq!(group.title, None);
     assert_eq!(group.start, Moments::At(vec![Span::ZERO]));
     assert_eq!(group.traffic, Traffic::Bulk(Bulk { size_bytes: None }));
-    assert!(group.transport.read::<bool>("sack"), "the preset rfc");
+    assert_eq!(group.transport.get("sack"), Value::Choice("true"), "the preset rfc");
+}
+
+/// Of the words of a choice, `true` and `false` are flags in a file, and so they are in a record.
+#[test]
+fn words_of_a_choice_may_be_flags() {
+    for (given, word) in [("true", "true"), ("false", "false"), ("'accurate'", "accurate")] {
+        let scenario = parse(SMALL, &[&format!("group.tcp.transport.ecn={given}")]);
+        assert_eq!(scenario.groups[0].transport.get("ecn"), Value::Choice(word));
+        let written = scenario.to_json();
+        let said = &written["group"][0]["transport"]["ecn"];
+        assert_eq!(said.to_string().trim_matches('"'), word);
+        assert_eq!(said.is_boolean(), word != "accurate");
+        let again = parse(&scenario.to_toml(), &[]);
+        assert_eq!(again.groups[0].transport, scenario.groups[0].transport);
+    }
 }
 
 #[test]

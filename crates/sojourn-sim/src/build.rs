@@ -1,5 +1,6 @@
 //! Builds the world of a run from a scenario and a seed.
 
+mod ends;
 mod routes;
 #[cfg(test)]
 mod tests;
@@ -8,7 +9,7 @@ use crate::agenda::Agenda;
 use crate::air::Air;
 use crate::dialer::Dialer;
 use crate::ends::Ends;
-use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
+use crate::flow::{Counts, Endpoints, Flow, InHost, Listener};
 use crate::gateway::Gateway;
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
@@ -22,17 +23,17 @@ use crate::times::Times;
 use crate::tokens::Tokens;
 use crate::wanted::Wanted;
 use crate::world::{GroupMeter, Reroutes, World};
+pub use ends::header_bytes;
+use ends::{codepoint, flow_key, station};
 use routes::Routes;
-use sojourn_congestion::{Control, EcnUse};
-use sojourn_core::{Optional, Serializer, Span, Stream, Time};
+use sojourn_core::{Optional, Span, Stream, Time};
 use sojourn_media::{Device, Medium};
-use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
+use sojourn_queue::Queue;
 use sojourn_scenario::{
-    self as scenario, Capacity, Cbr, Direction, Group, Moments, Protection, Reach, Scenario, Traffic, Train, Voip,
-    Which,
+    self as scenario, Capacity, Direction, Group, Moments, Protection, Reach, Scenario, Traffic, Which,
 };
-use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
-use sojourn_transport::{EcnFlags, Ect, Options, Segment, SmallQueue};
+use sojourn_traffic::{Application, Surroundings};
+use sojourn_transport::{EcnFlags, Options, Segment, SmallQueue};
 use std::collections::{BTreeMap, HashMap};
 
 /// The transport options of `group`.
@@ -281,7 +282,7 @@ impl Builder<'_> {
         let mut application = Some(application);
         let route = self.routes.number(self.scenario, group, group.route(place.index as usize), None);
         for _ in 0..group.traffic.connections() {
-            let endpoints = self.endpoints(group, place.index, options);
+            let endpoints = ends::endpoints(group, place.index, options, self.seed);
             flows.push(Flow {
                 group: place.group as u32,
                 index: place.index,
@@ -427,95 +428,5 @@ impl Builder<'_> {
             flow.lines = flow.lines.map(|line| places[line as usize]);
             flow.access = flow.access.get().map(|line| places[line as usize]).into();
         }
-    }
-
-    fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
-        if group.is_outside() {
-            return Endpoints::Outside(Box::default());
-        }
-        match &group.traffic {
-            Traffic::Cbr(cbr) => {
-                return Endpoints::Datagrams(Datagrams::new(
-                    Spacing::Rate(Serializer::new(cbr.rate)),
-                    cbr.packet_bytes,
-                ));
-            }
-            Traffic::Ping(ping) => return Endpoints::Datagrams(Datagrams::pings(ping.every, ping.packet_bytes)),
-            Traffic::Train(train) => {
-                let trains = Spacing::Trains(Trains::new(train));
-                return Endpoints::Datagrams(Datagrams::new(trains, train.packet_bytes));
-            }
-            Traffic::Program(_) => unreachable!("its packets come from outside"),
-            Traffic::Padding(padding) => return Endpoints::Padding(Box::new(Padding::new(padding))),
-            Traffic::Voip(voip) => {
-                return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
-            }
-            Traffic::Bulk(_)
-            | Traffic::OnOff(_)
-            | Traffic::Video(_)
-            | Traffic::Transfers(_)
-            | Traffic::Web(_)
-            | Traffic::Messages(_)
-            | Traffic::Custom(_) => {}
-        }
-        let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
-        Endpoints::Transport(sender, receiver)
-    }
-}
-
-/// Flow `number`, the `index`th of its group, has two hosts of its own, or those of the flow whose turn it repeats. Each
-/// flow of a sending host has another port there.
-fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoints: &Endpoints) -> FlowKey {
-    let first = number - index;
-    let host = |hosts: Option<u32>| Host::new(first + index % hosts.unwrap_or(group.flows));
-    let protocol = match endpoints {
-        Endpoints::Transport(..) => Protocol::Tcp,
-        Endpoints::Datagrams(_) | Endpoints::Padding(_) | Endpoints::Outside(_) => Protocol::Udp,
-    };
-    FlowKey {
-        source: host(group.hosts),
-        destination: host(group.receiver_hosts),
-        source_port: 40_000u16.wrapping_add((index / group.hosts.unwrap_or(group.flows)) as u16),
-        destination_port: FIRST_PORT,
-        protocol,
-    }
-}
-
-/// The station that flow `index` of a group goes to or comes from; the first for those that cross no medium.
-fn station(group: &Group, index: u32) -> usize {
-    group.route(index as usize).station.unwrap_or(0)
-}
-
-/// What its data packets carry.
-fn codepoint(group: &Group, options: &Options, endpoints: &Endpoints) -> Ecn {
-    match endpoints {
-        Endpoints::Transport(sender, _) if sender.uses_ecn() => match (options.ect, sender.control().ecn()) {
-            (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
-            (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
-        },
-        Endpoints::Transport(..) | Endpoints::Padding(_) | Endpoints::Outside(_) => Ecn::NotEct,
-        Endpoints::Datagrams(_) => group.traffic.datagram_ecn(),
-    }
-}
-
-/// IP and UDP headers of a datagram (RFC 791, RFC 768).
-const DATAGRAM_HEADER_BYTES: u32 = 28;
-
-/// Header bytes of every packet of `group`.
-pub fn header_bytes(group: &Group, options: &Options) -> u32 {
-    match &group.traffic {
-        _ if group.is_outside() => DATAGRAM_HEADER_BYTES,
-        Traffic::Cbr(Cbr { packet_bytes, .. }) | Traffic::Train(Train { packet_bytes, .. }) => {
-            DATAGRAM_HEADER_BYTES.min(*packet_bytes)
-        }
-        Traffic::Voip(_) => Voip::HEADER_BYTES,
-        Traffic::Ping { .. } | Traffic::Padding(_) | Traffic::Program(_) => DATAGRAM_HEADER_BYTES,
-        Traffic::Bulk { .. }
-        | Traffic::OnOff { .. }
-        | Traffic::Video(_)
-        | Traffic::Transfers { .. }
-        | Traffic::Web(_)
-        | Traffic::Messages(_)
-        | Traffic::Custom(_) => options.header_bytes,
     }
 }

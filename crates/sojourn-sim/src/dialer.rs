@@ -32,7 +32,7 @@ impl Dialer {
         let is_answer = group.connections_of.is_some();
         Dialer {
             options: if is_answer { options.clone().without_handshake() } else { options.clone() },
-            is_connected_to: options.handshake && is_answer,
+            is_connected_to: options.handshake.is_wanted() && is_answer,
             control: group.control.clone(),
             receiver_control: group.steering(),
             host: group.host,

@@ -1,16 +1,20 @@
 //! What can be set of the sender and the receiver.
 
 mod descriptor;
+mod timers;
 
 use crate::accecn::Ability;
 use sojourn_congestion::Path;
 use sojourn_core::registry::{ParameterError, Params};
-use sojourn_core::{Amount, Span, Time, choices};
+use sojourn_core::{Amount, Span, choices};
 use std::sync::Arc;
 
 use crate::scoreboard::DUP_THRESH;
-use descriptor::{AckPolicy, AppLimit, Disorder, Feedback, Parameters, RtoFloor, RttSample, RttVariance, WindowUse};
-pub use descriptor::{AfterIdle, DESCRIPTOR, Reducing, Undoing};
+use descriptor::Parameters;
+pub use descriptor::{
+    AckPolicy, AfterIdle, AppLimited, DESCRIPTOR, Disorder, Feedback, Handshake, Reducing, Sack, Timers, Undoing,
+};
+pub(crate) use timers::at_tick;
 
 /// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
 const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
@@ -24,25 +28,21 @@ pub struct Options {
     /// Header bytes of every packet, without SACK blocks.
     pub header_bytes: u32,
     /// Whether a SYN is exchanged before data.
-    pub handshake: bool,
+    pub handshake: Handshake,
     /// Whether selective acknowledgements are used.
-    pub sack: bool,
-    /// Whether the receiver reports what came twice.
-    pub dsack: bool,
-    /// Whether packets are conserved while a loss is only suspected, instead of limited transmit.
-    pub conserves: bool,
-    /// Whether a window counts as used for a round trip, and in slow start by half.
-    pub used_for_round_trip: bool,
-    /// Whether a rate counts as limited by the application only once that writes again.
-    pub limited_at_write: bool,
+    pub sack: Sack,
+    /// What is sent while duplicate acknowledgements only suggest a loss.
+    pub disorder: Disorder,
+    /// When window and rate count as limited by the application.
+    pub app_limited: AppLimited,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Receive window in segments.
     pub receive_window: u32,
     /// Segments per acknowledgement.
     pub ack_every: u32,
-    /// Whether acknowledgements go as Linux sends them.
-    pub linux_acks: bool,
+    /// When acknowledgements go.
+    pub ack_policy: AckPolicy,
     /// Whether timestamps are used.
     pub timestamps: bool,
     /// What all connections with these options look up in one place.
@@ -51,26 +51,14 @@ pub struct Options {
     pub undo: Undoing,
     /// What proves a loss.
     pub detection: Detection,
-    /// Whether tails are probed.
-    pub tail_probe: bool,
     /// How losses and marks lower the window.
     pub reducing: Reducing,
     /// What idle time leaves of the window.
     pub idle: AfterIdle,
-    /// Whether round-trip times are those of segments, before those of timestamps.
-    pub times_segments: bool,
-    /// What a control that paces its segments lets go sooner.
-    pub pacing_slack: Slack,
-    /// What is rounded up to whole ticks.
-    pub rounding: Rounding,
     /// Longest random pause before data is sent.
     pub send_jitter: Span,
-    /// Whether ECN is negotiated.
-    pub ecn: bool,
-    /// Whether the receiver tells of each mark, instead of echoing until it is answered.
-    pub accurate_ecn: bool,
-    /// Whether it does that by counting them (RFC 9768).
-    pub counts: bool,
+    /// Whether ECN is negotiated, and how marks are echoed.
+    pub ecn: Feedback,
     /// What data carry with ECN.
     pub ect: Ect,
 }
@@ -83,8 +71,10 @@ choices! {
         Count = "count",
         /// One that was sent so many segments later and has arrived (FACK).
         Forward = "forward",
-        /// Time (RFC 8985).
-        Time = "time",
+        /// Time (RACK of RFC 8985).
+        Rack = "rack",
+        /// The same, and tails are probed (TLP, RFC 8985 section 7).
+        RackTlp = "rack-tlp",
     }
 }
 
@@ -118,23 +108,9 @@ pub struct Constants {
     /// RW of RFC 5681 section 4.1 in segments, while it is below the window.
     pub(crate) restart_window: f64,
     /// What a SYN that was sent again leaves.
-    pub(crate) lost_syn: LostSyn,
-    /// What the receiver can do with marks.
-    pub(crate) peer: Ability,
-    /// Whether its acknowledgements may carry the option of counts.
-    pub(crate) counts_option: bool,
-}
-
-choices! {
-    /// What a SYN that was sent again leaves of window, timeout and ECN (`lost_syn`).
-    #[derive(Default)]
-    pub(crate) enum LostSyn {
-        /// One segment, 3 s (RFC 5681 section 3.1, RFC 6298 rule 5.7).
-        #[default]
-        Rfc = "rfc",
-        /// The initial window but after two, a round-trip time by timestamp, no ECN.
-        Linux = "linux",
-    }
+    pub(crate) handshake: Handshake,
+    /// How the receiver echoes marks.
+    pub(crate) ecn: Feedback,
 }
 
 /// The constants of RFC 6298.
@@ -147,37 +123,62 @@ pub struct RtoOptions {
     pub min: Span,
     /// Largest value after back-off.
     pub max: Span,
-    /// Whether `min` bounds the variance term only, as in Linux.
-    pub floor_on_variance: bool,
-    /// Clock granularity G.
-    pub clock: Span,
-    /// Whether the peak of the deviation counts, as in Linux.
-    pub peak: bool,
+    /// How it is made of round-trip times.
+    pub timers: Timers,
     /// Unit up to which it is rounded before back-off (`usecs_to_jiffies`); zero is exact.
     pub tick: Span,
 }
 
-choices! {
-    /// What of a timer is rounded up to whole ticks (`timer_rounding`).
-    pub enum Rounding {
-        /// When it is due.
-        Due = "due",
-        /// How long it waits.
-        Ticks = "ticks",
-        /// The same, and long waits to 8 or 64 ticks of the clock, as Linux's timer wheel does.
-        Wheel = "wheel",
+impl Handshake {
+    /// Whether a SYN is exchanged before data.
+    pub fn is_wanted(self) -> bool {
+        self != Handshake::None
     }
 }
 
-choices! {
-    /// What a control that paces its segments lets go sooner (`pacing_slack`).
-    pub enum Slack {
-        /// Nothing.
-        None = "none",
-        /// The first segments, and those after a late one.
-        Linux = "linux",
-        /// The same, and it hears when the next segment goes.
-        Departures = "departures",
+impl Sack {
+    /// Whether selective acknowledgements are used.
+    pub fn is_used(self) -> bool {
+        self != Sack::None
+    }
+}
+
+impl Detection {
+    /// Whether time proves losses.
+    pub fn is_by_time(self) -> bool {
+        matches!(self, Detection::Rack | Detection::RackTlp)
+    }
+}
+
+impl Feedback {
+    /// Whether ECN is negotiated.
+    pub fn is_on(self) -> bool {
+        self != Feedback::None
+    }
+
+    /// Whether the receiver is asked to count marks.
+    pub fn counts(self) -> bool {
+        use Feedback::{AccEcn, AccEcnToClassic, AccEcnToNone, AccEcnWithoutOption};
+        matches!(self, AccEcn | AccEcnWithoutOption | AccEcnToClassic | AccEcnToNone)
+    }
+
+    /// Whether the receiver is asked to tell of each mark, instead of echoing until it is answered.
+    pub fn is_accurate(self) -> bool {
+        self == Feedback::Accurate || self.counts()
+    }
+
+    /// Whether acknowledgements that count marks carry counters of bytes, too.
+    pub(crate) fn has_option(self) -> bool {
+        self != Feedback::AccEcnWithoutOption
+    }
+
+    /// What the receiver can do with marks where it is asked to count them.
+    pub(crate) fn peer(self) -> Ability {
+        match self {
+            Feedback::AccEcnToClassic => Ability::Classic,
+            Feedback::AccEcnToNone => Ability::Nothing,
+            _ => Ability::Counts,
+        }
     }
 }
 
@@ -185,7 +186,7 @@ impl Options {
     /// These of an end that asks for nothing: both ends know each other.
     #[must_use]
     pub fn without_handshake(mut self) -> Options {
-        self.handshake = false;
+        self.handshake = Handshake::None;
         self
     }
 
@@ -200,56 +201,31 @@ impl Options {
             initial: declared.initial_rto,
             min: declared.min_rto,
             max: declared.max_rto,
-            floor_on_variance: declared.rto_floor == RtoFloor::Variance,
-            clock: declared.clock,
-            peak: declared.rtt_variance == RttVariance::Peak,
-            tick: if declared.timer_rounding == Rounding::Wheel { declared.timer_tick } else { Span::ZERO },
+            timers: declared.timers,
+            tick: if declared.timers == Timers::Linux { declared.timer_tick } else { Span::ZERO },
         };
         if rto.min > rto.max {
             return Err(ParameterError::new("min_rto", format!("not above max_rto, which is {}", rto.max)));
         }
-        if declared.dsack && !declared.sack {
-            return Err(ParameterError::new("dsack", "false where sack = false: its reports are SACK blocks"));
-        }
         let detection = declared.loss_detection;
-        if detection != Detection::Count && !declared.sack {
+        if detection != Detection::Count && !declared.sack.is_used() {
             return Err(ParameterError::new(
                 "loss_detection",
                 "count where sack = false: the others need to know which segments have arrived (RFC 8985 section 6.1)",
-            ));
-        }
-        let by_time = detection == Detection::Time;
-        if declared.tail_probe && !by_time {
-            return Err(ParameterError::new(
-                "tail_probe",
-                "false where loss_detection is not time: what a probe finds is repaired by time (RFC 8985 section 7)",
             ));
         }
         let undo = declared.undo;
         if undo != Undoing::Nothing && !declared.timestamps {
             return Err(ParameterError::new("undo", "none, or timestamps or all with timestamps = true"));
         }
-        if undo == Undoing::All && !by_time {
-            return Err(ParameterError::new("undo", "none or timestamps, or all with loss_detection = time"));
-        }
-        let conserves = declared.disorder == Disorder::Conservation;
-        if conserves && !declared.limited_transmit {
+        if undo == Undoing::All && !detection.is_by_time() {
             return Err(ParameterError::new(
-                "limited_transmit",
-                "true where disorder is conservation: each segment that has left the network lets a new one go",
+                "undo",
+                "none or timestamps, or all with loss_detection = rack or rack-tlp",
             ));
         }
-        let counts = declared.ecn_feedback == Feedback::AccEcn;
-        let accurate_ecn = declared.ecn_feedback != Feedback::Classic;
-        if accurate_ecn && !declared.ecn {
-            return Err(ParameterError::new(
-                "ecn_feedback",
-                "classic, or another one with ecn = true: there are no marks to echo",
-            ));
-        }
-        let (counts_option, peer) = counting(&declared, counts)?;
         let ect = declared.ect;
-        if ect != Ect::OfControl && !declared.ecn {
+        if ect != Ect::OfControl && !declared.ecn.is_on() {
             return Err(ParameterError::new("ect", "control, or ect0 or ect1 with ecn = true"));
         }
         let receive_window = match declared.receive_window {
@@ -260,52 +236,44 @@ impl Options {
         if receive_window < 1.0 {
             return Err(ParameterError::new("receive_window", format!("at least one segment of {payload_bytes} B")));
         }
-        let (sack, initial_window) = (declared.sack, declared.initial_window);
+        // With SACK the scoreboard knows which segments have left the network.
+        let unreported = if declared.sack.is_used() { 0 } else { u32::MAX };
         let constants = Constants {
             rto,
             timer_tick: declared.timer_tick,
             ack_delay: declared.ack_delay,
             pacing: declared.pacing,
             most_left: [
-                match (conserves, sack) {
-                    (false, _) => u32::from(declared.limited_transmit) * LIMITED_TRANSMIT,
-                    (true, true) => 0,
-                    (true, false) => u32::MAX,
+                match declared.disorder {
+                    Disorder::Nothing => 0,
+                    Disorder::LimitedTransmit => LIMITED_TRANSMIT,
+                    Disorder::Conservation => unreported,
                 },
-                if sack { 0 } else { u32::MAX },
+                unreported,
             ],
-            restart_window: f64::from(initial_window),
-            lost_syn: declared.lost_syn,
-            peer,
-            counts_option,
+            restart_window: f64::from(declared.initial_window),
+            handshake: declared.handshake,
+            ecn: declared.ecn,
         };
         Ok(Options {
             payload_bytes,
             header_bytes: bytes(declared.header, "header", 1000)?,
             handshake: declared.handshake,
-            sack,
-            dsack: declared.dsack,
-            conserves,
-            used_for_round_trip: declared.window_use == WindowUse::RoundTrip,
-            limited_at_write: declared.app_limit == AppLimit::AtWrite,
-            initial_window,
+            sack: declared.sack,
+            disorder: declared.disorder,
+            app_limited: declared.app_limited,
+            initial_window: declared.initial_window,
             receive_window: receive_window.min(f64::from(u32::MAX / 4)) as u32,
             ack_every: declared.ack_every,
-            linux_acks: declared.ack_policy == AckPolicy::Linux,
+            ack_policy: declared.ack_policy,
             timestamps: declared.timestamps,
             constants: Arc::new(constants),
             undo,
             detection,
-            tail_probe: declared.tail_probe,
             reducing: declared.reduction,
             idle: declared.after_idle,
-            times_segments: declared.rtt_sample == RttSample::Segment,
-            pacing_slack: declared.pacing_slack,
-            rounding: declared.timer_rounding,
             send_jitter: declared.send_jitter,
             ecn: declared.ecn,
-            accurate_ecn,
-            counts,
             ect,
         })
     }
@@ -317,22 +285,9 @@ impl Options {
             header_bytes: self.header_bytes,
             smallest_packet_bytes: self.header_bytes,
             initial_window: f64::from(self.initial_window),
-            sack: self.sack,
+            sack: self.sack.is_used(),
         }
     }
-}
-
-/// Whether acknowledgements may carry the option with counts, and what the receiver can do with marks.
-fn counting(declared: &Parameters, counts: bool) -> Result<(bool, Ability), ParameterError> {
-    let peer = declared.peer_ecn;
-    if peer != Ability::Counts && !counts {
-        return Err(ParameterError::new("peer_ecn", "accecn, or less with ecn_feedback = accecn, which is asked for"));
-    }
-    let option = declared.accecn_option;
-    if !option && !counts {
-        return Err(ParameterError::new("accecn_option", "true, or false with ecn_feedback = accecn"));
-    }
-    Ok((option, peer))
 }
 
 fn bytes(amount: Amount, name: &'static str, max: u32) -> Result<u32, ParameterError> {
@@ -342,11 +297,8 @@ fn bytes(amount: Amount, name: &'static str, max: u32) -> Result<u32, ParameterE
     }
 }
 
-/// The moment at which a timer that is due at `due` goes off: the first whole multiple of `tick` that is not earlier.
-#[inline]
-pub(crate) fn at_tick(due: Time, tick: Span) -> Time {
-    match tick.as_nanos() {
-        0 => due,
-        tick => Time::from_nanos(due.as_nanos().div_ceil(tick).saturating_mul(tick)),
-    }
+/// The word of a key that is a flag, or more.
+#[cfg(test)]
+pub(crate) fn flag(on: bool) -> sojourn_core::registry::Value {
+    sojourn_core::registry::Value::Choice(if on { "true" } else { "false" })
 }

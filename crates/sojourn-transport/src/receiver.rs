@@ -21,7 +21,7 @@ mod tests;
 mod waiting;
 
 use crate::accecn::{Ability, Counts};
-use crate::options::{Constants, Options};
+use crate::options::{AckPolicy, Constants, Feedback, Options, Sack};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
 use crate::sender::Sender;
 use crate::steering::Steering;
@@ -119,18 +119,18 @@ impl Receiver {
         let mut receiver = Receiver {
             ack_every: options.ack_every,
             constants: options.constants.clone(),
-            sack: options.sack,
-            dsack: options.dsack,
-            accurate_ecn: options.accurate_ecn && !options.counts,
+            sack: options.sack.is_used(),
+            dsack: options.sack == Sack::Dsack,
+            accurate_ecn: options.ecn == Feedback::Accurate,
             counts: None,
             clock: (clock.offset_nanos != 0 || clock.skew_ppm != 0.0).then(|| Box::new(clock)),
             next: 0,
             beyond: None,
             has_gap: false,
             is_plain: options.ack_every <= 1
-                && !options.linux_acks
-                && !options.dsack
-                && (options.counts || !options.accurate_ecn),
+                && options.ack_policy == AckPolicy::Count
+                && options.sack != Sack::Dsack
+                && options.ecn != Feedback::Accurate,
             pending: 0,
             deadline: Time::NEVER,
             last_acked: 0,
@@ -138,7 +138,7 @@ impl Receiver {
             delay_nanos: 0,
             echo: false,
             accepted: None,
-            schedule: options.linux_acks.then(|| {
+            schedule: (options.ack_policy == AckPolicy::Linux).then(|| {
                 let constants = &options.constants;
                 Box::new(Schedule::new(Some(Pace::new(
                     constants.ack_delay,
@@ -149,7 +149,7 @@ impl Receiver {
             steering: None,
         };
         // Without a handshake both ends know beforehand.
-        if options.counts && options.constants.peer == Ability::Counts && !options.handshake {
+        if options.ecn.counts() && options.ecn.peer() == Ability::Counts && !options.handshake.is_wanted() {
             receiver.count_marks();
         }
         receiver
@@ -206,7 +206,7 @@ impl Receiver {
     }
 
     fn accept(&mut self, syn: &Segment) -> EcnFlags {
-        let ecn = self.constants.peer.answer(syn.ecn);
+        let ecn = self.constants.ecn.peer().answer(syn.ecn);
         if ecn == EcnFlags::CWR && self.counts.is_none() {
             self.count_marks();
         }
@@ -218,7 +218,7 @@ impl Receiver {
     fn count_marks(&mut self) {
         self.accurate_ecn = true;
         self.is_plain = false;
-        self.counts = Counts::start(self.constants.counts_option);
+        self.counts = Counts::start(self.constants.ecn.has_option());
     }
 
     /// Whether [`on_bytes`](Receiver::on_bytes) is to be called before each [`on_data`](Receiver::on_data).

@@ -41,7 +41,7 @@ impl RttEstimator {
     /// An estimator without samples.
     pub fn new(constants: Arc<Constants>) -> RttEstimator {
         let mut estimator = RttEstimator {
-            peak: constants.rto.peak.then(Box::default),
+            peak: constants.rto.timers.follow_peaks().then(Box::default),
             constants,
             smoothed: Span::ZERO,
             variance: Span::ZERO,
@@ -147,13 +147,13 @@ impl RttEstimator {
 
     #[inline]
     fn renew_timeout(&mut self) {
-        let RtoOptions { initial, min, max, floor_on_variance, clock, tick, .. } = self.constants.rto;
+        let RtoOptions { initial, min, max, timers, tick } = self.constants.rto;
         let base = if self.smoothed.is_zero() {
             initial
-        } else if floor_on_variance {
-            self.smoothed + (self.variance * 4).max(clock).max(min)
+        } else if timers.follow_peaks() {
+            self.smoothed + (self.variance * 4).max(timers.granularity()).max(min)
         } else {
-            (self.smoothed + (self.variance * 4).max(clock)).max(min)
+            (self.smoothed + (self.variance * 4).max(timers.granularity())).max(min)
         };
         let base = match tick.as_nanos() {
             0 => base,
@@ -201,14 +201,13 @@ impl RttEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Timers;
 
     const RFC: RtoOptions = RtoOptions {
         initial: Span::from_secs(1),
         min: Span::from_secs(1),
         max: Span::from_secs(60),
-        floor_on_variance: false,
-        clock: Span::from_millis(1),
-        peak: false,
+        timers: Timers::Rfc,
         tick: Span::ZERO,
     };
 
@@ -235,7 +234,7 @@ mod tests {
         let mut rfc = estimator(RFC);
         rfc.sample(Span::from_millis(100), 0, 0);
         assert_eq!(rfc.timeout(), Span::from_secs(1));
-        let linux = RtoOptions { min: Span::from_millis(200), floor_on_variance: true, ..RFC };
+        let linux = RtoOptions { min: Span::from_millis(200), timers: Timers::Linux, ..RFC };
         let mut linux = estimator(linux);
         for _ in 0..100 {
             linux.sample(Span::from_millis(100), 0, 0);

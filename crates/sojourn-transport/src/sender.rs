@@ -24,7 +24,7 @@ pub use burst::BurstLimits;
 pub use view::{Phase, View};
 
 use crate::kept::Kept;
-use crate::options::{Detection, Options, Reducing, Slack};
+use crate::options::{Detection, Options, Reducing, Timers};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -87,16 +87,14 @@ pub struct Sender {
     last_payload_bytes: u32,
     receive_window: u32,
     timestamps: bool,
-    /// Whether round-trip times are those of segments, before those of timestamps.
-    times_segments: bool,
+    /// Whose rules the retransmission timer follows, and pacing.
+    timers: Timers,
     /// How losses and marks lower the window.
     reducing: Reducing,
     control: AnyControl,
     board: Scoreboard,
     rtt: RttEstimator,
     rate: Option<Box<RateSampler>>,
-    /// Whether rates count as limited by the application only once that writes again.
-    limited_at_write: bool,
     /// Whether its acknowledgements may take the [fast path](fast_path).
     has_fast_path: bool,
     /// One past the last segment the application has to send.
@@ -106,7 +104,6 @@ pub struct Sender {
     ecn: Ecn,
     timer: Timer,
     pacing: Pacing,
-    pacing_slack: Slack,
     /// Whether segments are ever spread over a round trip, but for windows of less than one.
     is_paced: bool,
     /// Without timestamps.
@@ -137,45 +134,43 @@ impl Sender {
         let board = match options.detection {
             Detection::Count => board,
             Detection::Forward => board.judging_forward(),
-            Detection::Time => board.judging_by_time(),
+            Detection::Rack | Detection::RackTlp => board.judging_by_time(),
         };
         let mut sender = Sender {
             payload_bytes: options.payload_bytes,
             last_payload_bytes: options.payload_bytes,
             receive_window: options.receive_window,
             timestamps: options.timestamps,
-            times_segments: options.times_segments,
+            timers: options.constants.rto.timers,
             reducing: if control.leads_reductions() { Reducing::AtOnce } else { options.reducing },
             pacing: Pacing::new(),
-            pacing_slack: options.pacing_slack,
             is_paced: control.is_paced() || options.constants.pacing.is_some(),
             control,
             board,
             rtt: RttEstimator::new(options.constants.clone()),
             rate: wants_rate.then(Box::default),
-            limited_at_write: options.limited_at_write,
             has_fast_path: fast_path::has_fast_path(options),
             end: 0,
             recovery: Recovery::new(options),
             reduction: Kept::default(),
             ecn: Ecn::new(options),
-            timer: Timer::new(options.rounding),
+            timer: Timer::new(),
             timed: Timed::NONE,
             granted: None,
             bursts: None,
             short,
             beyond: Beyond::Unknown,
             first_syn: Time::NEVER,
-            syn_due: options.handshake,
-            usage: Usage::new(options.used_for_round_trip),
+            syn_due: options.handshake.is_wanted(),
+            usage: Usage::new(options.app_limited),
             idle: Idle::new(options.idle),
             counts: SenderCounts::default(),
             #[cfg(test)]
             told: Vec::new(),
         };
         // Without a handshake both ends know beforehand.
-        if options.counts && !options.handshake {
-            sender.agree(options.constants.peer);
+        if options.ecn.counts() && !options.handshake.is_wanted() {
+            sender.agree(options.ecn.peer());
         }
         sender
     }

@@ -23,7 +23,7 @@ fn every_control_carries_a_transfer() {
             .map(|name| {
                 let mut flow = flow(name, &traffic);
                 if ["dctcp", "prague"].contains(name) {
-                    flow["transport"] = json!({"preset": "linux", "ecn": true, "ecn_feedback": "accurate"});
+                    flow["transport"] = json!({"preset": "linux", "ecn": "accurate"});
                 }
                 flow
             })

@@ -173,7 +173,7 @@ _SOCKETS: Mapping[str, tuple[str, Writer]] = {
     "min_rto": ("TcpSocketBase::MinRto", _time),
     "sack": ("TcpSocketBase::Sack", _truth),
     "timestamps": ("TcpSocketBase::Timestamp", _truth),
-    "limited_transmit": ("TcpSocketBase::LimitedTransmit", _truth),
+    "disorder": ("TcpSocketBase::LimitedTransmit", lambda value, _: _truth(value != "none", _)),
     "ecn": ("TcpSocketBase::UseEcn", lambda value, _: "On" if value else "Off"),
 }
 """Parameters of a transport, which all flows share."""
@@ -266,7 +266,7 @@ def _alone(table: Mapping[str, Any], family: str) -> Mapping[str, Any]:
     """Return a table of an algorithm as a scenario has it that says nothing more of it."""
     own = {} if family == "queues" else {family.removesuffix("s"): table}
     # DCTCP goes by marks.
-    marks = {"ecn": True, "ecn_feedback": "accurate"}
+    marks = {"ecn": "accurate"}
     group = {"name": "one", "rtt": "100 ms", "control": "newreno", "transport": marks, **own}
     link = {"rate": "10 Mbit/s", "queue": table if family == "queues" else {"kind": "codel", "ecn": True}}
     tables = read({"duration": "1 s", "bottleneck": link, "group": [group]}).to_dict()
@@ -284,18 +284,26 @@ def _found(tables: Any, key: str) -> Mapping[str, Any]:
 
 def _alike(table: Mapping[str, Any], key: str, other: Mapping[str, Any]) -> None:
     """Raise InputError where a transport has another value than the first group's of what all sockets share."""
+    written, others = _written(table), _written(other["transport"])
     for name in _SOCKETS:
-        if table[name] != other["transport"][name]:
+        if written[name] != others[name]:
             allowed = f"{shown(other['transport'][name])}, as group {other['name']} has it"
             raise _refused(f"{key}.{name}", shown(table[name]), allowed)
 
 
+def _written(table: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return what sockets are told of a transport, by its keys."""
+    return {key: write(table[key], _At(table, 0.0)) for key, (_, write) in _SOCKETS.items()}
+
+
 def _transport(key: str, table: Mapping[str, Any], control: str) -> Iterator[str]:
     """Yield where ns-3's sender differs."""
-    theirs = _alone(TRANSPORT, "transports")
-    own = [*_SOCKETS, "header", *(["reduction"] if table["reduction"] in _RECOVERY else [])]
     # Its DCTCP echoes each mark, as accurate feedback does.
-    own += ["ecn_feedback"] if control == "dctcp" else []
+    flags = {"sack": bool(table["sack"]), "ecn": bool(table["ecn"]) and ("accurate" if control == "dctcp" else True)}
+    theirs = {**_alone(TRANSPORT, "transports"), **flags}
+    own = [*(_SOCKETS.keys() - {"disorder", *flags}), "header"]
+    own += ["reduction"] if table["reduction"] in _RECOVERY else []
+    own += ["disorder"] if table["disorder"] == "none" else []
     yield from _told(key, {name: value for name, value in theirs.items() if name not in own and table[name] != value})
 
 
@@ -314,9 +322,7 @@ def _defaults(
     if not senders:
         return []
     transport = senders[0]["transport"]
-    found: dict[str, str | None] = {
-        name: written(transport[key], _At(transport, 0.0)) for key, (name, written) in _SOCKETS.items()
-    }
+    found = {_SOCKETS[key][0]: value for key, value in _written(transport).items()}
     for group in senders:
         table, key = group["control"], f"group.{group['name']}.control"
         kind, always, named = CONTROLS[table["kind"]]

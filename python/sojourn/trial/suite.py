@@ -40,7 +40,7 @@ _KINDS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "beside": (list, "a list of tables"),
     "flows": (int, "a whole number"),
     "start": ((str, list, dict), "a time, a list of times, or a table"),
-    "ecn": (str, "text"),
+    "ecn": ((bool, str), "true or a text"),
 }
 _JUDGED = "a"
 """What the group of the judged control or stack is called."""
@@ -150,7 +150,7 @@ def _built_in(table: Mapping[str, Any]) -> dict[str, Any]:
     """
     made: dict[str, Any] = {"transport": "linux", **table}
     if (feedback := made.pop("ecn", None)) is not None:
-        made["transport"] = {"preset": "linux", "ecn": True, "ecn_feedback": feedback}
+        made["transport"] = {"preset": "linux", "ecn": feedback}
     return made
 
 

@@ -51,7 +51,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     presets: &[
         Preset {
             name: "linux",
-            summary: "Linux 6 tcp_bbr; departure times count where the transport tells them (pacing_slack)",
+            summary: "Linux 6 tcp_bbr; departure times count where the transport tells them (timers = linux)",
             values: &[],
         },
         Preset {

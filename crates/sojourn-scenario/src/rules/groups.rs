@@ -42,21 +42,19 @@ fn ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_
     let marked = may_be_marked(scenario, group);
     let needed = built.ecn() != EcnUse::Optional;
     let transport = group.origin_of("transport");
-    if needed && !options.ecn {
-        let allowed = format!("true, with ecn_feedback = \"accurate\": {name} goes by marks");
-        reporter.error(transport, &join(path, "transport.ecn"), Fault::new(format!("false with {name}")), allowed);
-    } else if needed && !options.accurate_ecn {
+    let key = join(path, "transport.ecn");
+    if needed && !options.ecn.is_accurate() {
+        let found = Fault::new(format!("{} with {name}", options.ecn.word()));
         let allowed =
-            format!("accurate: {name} goes by how many packets were marked, which classic echoes do not tell");
-        let key = join(path, "transport.ecn_feedback");
-        reporter.error(transport, &key, Fault::new(format!("classic with {name}")), allowed);
+            format!("accurate: {name} goes by how many packets were marked, which true and false do not tell");
+        reporter.error(transport, &key, found, allowed);
     } else if needed && !marked {
         let found = Fault::new(format!("{name} where no queue marks"));
         let allowed = "another control, or a queue in its way that marks, such as red with ecn = true, or dualpi2";
         reporter.error(group.origin_of("control"), &join(path, "control"), found, allowed);
-    } else if options.ecn && !marked {
-        let found = "ecn = true where no queue marks";
-        reporter.warning(transport, &join(path, "transport.ecn"), found, "packets are dropped, never marked");
+    } else if options.ecn.is_on() && !marked {
+        let found = format!("ecn = {} where no queue marks", options.ecn.word());
+        reporter.warning(transport, &key, found, "packets are dropped, never marked");
     }
 }
 

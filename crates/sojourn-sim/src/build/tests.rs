@@ -1,6 +1,7 @@
 //! The keys of flows, and the lines of links.
 
 use super::*;
+use sojourn_queue::{FlowKey, Host};
 use sojourn_scenario::Base;
 use std::collections::HashSet;
 

@@ -10,7 +10,7 @@ fn rows(transport: &str) -> Vec<PacketRow> {
     let text = format!(
         "duration = \"3 s\"\nbottleneck = {{ rate = \"1 Mbit/s\" }}\nreverse = {{ rate = \"5 Mbit/s\", queue = \"dualpi2\" }}\n\
          [[group]]\nname = \"a\"\nrtt = \"20 ms\"\ncontrol = \"prague\"\ndirection = \"reverse\"\n\
-         transport = {{ ecn = true, ecn_feedback = \"accecn\"{transport} }}"
+         transport = {{ ecn = {transport} }}"
     );
     let outcome = outcome(&scenario(&text), &Wanted { packets: true, ..Wanted::default() });
     outcome.packets.expect("packets were wanted").rows
@@ -35,7 +35,7 @@ fn agreed(rows: &[PacketRow]) -> (EcnFlags, EcnFlags, Vec<Ecn>) {
 
 #[test]
 fn each_acknowledgement_carries_the_count() {
-    let rows = rows("");
+    let rows = rows("\"accecn\"");
     let (asks, answers, data) = agreed(&rows);
     assert_eq!((asks, answers), (EcnFlags::ALL, EcnFlags::CWR));
     assert!(data.contains(&Ecn::Ect1) && data.contains(&Ecn::Ce) && !data.contains(&Ecn::Ect0), "{data:?}");
@@ -49,19 +49,19 @@ fn each_acknowledgement_carries_the_count() {
 
 #[test]
 fn the_option_can_be_left_out() {
-    let rows = rows(", accecn_option = false");
+    let rows = rows("\"accecn-without-option\"");
     assert!(arrived(&rows, SegmentKind::Ack).all(|row| row.packet.bytes == 52));
 }
 
 /// RFC 9331 section 4.2: ECT(1) says that both ends have accurate feedback.
 #[test]
 fn data_carries_what_both_ends_can_do() {
-    let (_, answers, data) = agreed(&rows(", peer_ecn = \"classic\""));
+    let (_, answers, data) = agreed(&rows("\"accecn-to-classic\""));
     assert_eq!(answers, EcnFlags::ECE);
     assert!(data.contains(&Ecn::Ect0) && !data.contains(&Ecn::Ect1), "{data:?}");
-    let (_, answers, data) = agreed(&rows(", peer_ecn = \"none\""));
+    let (_, answers, data) = agreed(&rows("\"accecn-to-none\""));
     assert_eq!((answers, data), (EcnFlags::NONE, vec![Ecn::NotEct]));
     // Without a handshake both ends know beforehand.
-    let rows = rows(", peer_ecn = \"classic\", handshake = false");
+    let rows = rows("\"accecn-to-classic\", handshake = false");
     assert!(arrived(&rows, SegmentKind::Data).all(|row| row.packet.ecn != Ecn::Ect1));
 }

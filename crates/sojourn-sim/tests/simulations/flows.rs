@@ -162,7 +162,7 @@ fn scalable_controls_and_those_who_say_so_send_ect1() {
         ("newreno", "ect0", false),
         ("newreno", "ect1", true),
     ] {
-        let transport = format!("transport = {{ ecn = true, ecn_feedback = \"accurate\", ect = \"{ect}\" }}");
+        let transport = format!("transport = {{ ecn = \"accurate\", ect = \"{ect}\" }}");
         let flow = format!("name = \"a\"\ncontrol = \"{control}\"\nrtt = \"20 ms\"\n{transport}");
         let record = run(&dumbbell("5 s", queue, &[&flow]));
         assert_eq!(record.bottleneck.marks > 0, marked, "{control}, {ect}");

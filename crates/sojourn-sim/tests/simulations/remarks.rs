@@ -50,7 +50,7 @@ fn marks_are_lost_where_they_are_taken_away() {
 
 #[test]
 fn a_scalable_sender_may_be_made_one_like_others() {
-    let scalable = "control = \"prague\"\ntransport = { ecn = true, ecn_feedback = \"accurate\" }";
+    let scalable = "control = \"prague\"\ntransport = { ecn = \"accurate\" }";
     let (_, _, before) = seen(&rows("", scalable));
     let (_, _, after) = seen(&rows(&hop("before", "ecn = \"ect0\""), scalable));
     assert!(before.contains(&Ecn::Ect1) && !before.contains(&Ecn::Ect0), "{before:?}");

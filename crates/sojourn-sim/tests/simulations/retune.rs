@@ -11,7 +11,7 @@ use sojourn_sim::{Monitor, Session, Wanted};
 fn written(control: &str, kind: &str, changes: &str) -> String {
     let asked = ["ecn = \"alpha\"", "l4s = true"].iter().any(|words| control.contains(words));
     let marks = ["dctcp", "prague"].contains(&kind) || asked;
-    let transport = if marks { "{ ecn = true, ecn_feedback = \"accurate\" }" } else { "\"rfc\"" };
+    let transport = if marks { "{ ecn = \"accurate\" }" } else { "\"rfc\"" };
     format!(
         "duration = \"4 s\"\n\
          [bottleneck]\nrate = \"10 Mbit/s\"\nqueue = {{ kind = \"pie\", ecn = true, limit = \"60 packets\" }}\nloss = 0.001\n\

@@ -1,7 +1,6 @@
 //! What `transport` is and what can be set.
 
-use super::{Detection, Ect, LostSyn, Rounding, Slack};
-use crate::accecn::Ability;
+use super::{Detection, Ect};
 use sojourn_core::registry::declare::{amount, choice, flag, integer, number_in, or_auto, span};
 use sojourn_core::registry::{Descriptor, Form, Linux, Preset, Setting, Value};
 use sojourn_core::{Amount, Span, choices, parameters};
@@ -37,22 +36,81 @@ choices! {
         /// Timeouts and repairs, by timestamps, F-RTO and DSACK.
         All = "all",
     }
+    /// Whether a SYN is exchanged before data, and what one that was sent again leaves of window, timeout and ECN.
+    #[derive(Default)]
+    pub enum Handshake {
+        /// None: both ends know each other.
+        None = "false",
+        /// One segment, 3 s (RFC 5681 section 3.1, RFC 6298 rule 5.7).
+        #[default]
+        Rfc = "true",
+        /// The initial window but after two, a round-trip time by timestamp, no ECN.
+        Linux = "linux",
+    }
+    /// Whether selective acknowledgements are used.
+    pub enum Sack {
+        /// No (RFC 6582).
+        None = "false",
+        /// Yes (RFC 2018, RFC 6675).
+        Plain = "true",
+        /// And the receiver reports what came twice (RFC 2883).
+        Dsack = "dsack",
+    }
     /// What is sent while duplicate acknowledgements only suggest a loss.
-    pub(super) enum Disorder { LimitedTransmit = "limited-transmit", Conservation = "conservation" }
-    /// When a window counts as used.
-    pub(super) enum WindowUse { Full = "full", RoundTrip = "round-trip" }
-    /// When a rate counts as limited by the application.
-    pub(super) enum AppLimit { AtOnce = "at-once", AtWrite = "at-write" }
+    pub enum Disorder {
+        /// Nothing.
+        Nothing = "none",
+        /// Two new segments (RFC 3042).
+        LimitedTransmit = "limited-transmit",
+        /// As much as has left the network.
+        Conservation = "conservation",
+    }
+    /// When a window and a rate count as limited by the application.
+    pub enum AppLimited {
+        /// As soon as there is nothing to send (RFC 2861 section 3.1).
+        Rfc = "rfc",
+        /// After a round trip that did not use the window; a rate once the application writes again.
+        Linux = "linux",
+    }
     /// When acknowledgements go.
-    pub(super) enum AckPolicy { Count = "count", Linux = "linux" }
-    /// What `min_rto` bounds.
-    pub(super) enum RtoFloor { Total = "total", Variance = "variance" }
-    /// What the timeout makes of differing round-trip times.
-    pub(super) enum RttVariance { Mean = "mean", Peak = "peak" }
-    /// What round-trip times are taken from.
-    pub(super) enum RttSample { Timestamp = "timestamp", Segment = "segment" }
-    /// What the receiver echoes of marks.
-    pub(super) enum Feedback { Classic = "classic", Accurate = "accurate", AccEcn = "accecn" }
+    pub enum AckPolicy {
+        /// By a count and a delay (RFC 5681 section 4.2).
+        Count = "count",
+        /// As Linux 6.1 sends them.
+        Linux = "linux",
+    }
+    /// Whose timers they are: the retransmission timer's rules, and those of pacing.
+    #[derive(Default)]
+    pub enum Timers {
+        /// RFC 6298 with a granularity of 1 ms.
+        #[default]
+        Rfc = "rfc",
+        /// The same with one of 10 ms.
+        Ns2 = "ns2",
+        /// Linux 2.6.32.
+        Linux26 = "linux-2.6",
+        /// Linux 6.1.
+        Linux = "linux",
+    }
+    /// Whether ECN is negotiated, and how marks are echoed.
+    #[derive(Default)]
+    pub enum Feedback {
+        /// No ECN.
+        #[default]
+        None = "false",
+        /// Until the sender has reduced its window (RFC 3168).
+        Classic = "true",
+        /// Each mark (RFC 8257).
+        Accurate = "accurate",
+        /// By counting them (RFC 9768).
+        AccEcn = "accecn",
+        /// The same without the TCP option.
+        AccEcnWithoutOption = "accecn-without-option",
+        /// It is asked for, and the receiver knows RFC 3168 only.
+        AccEcnToClassic = "accecn-to-classic",
+        /// It is asked for, and the receiver knows no ECN.
+        AccEcnToNone = "accecn-to-none",
+    }
 }
 
 parameters! {
@@ -62,33 +120,31 @@ parameters! {
         payload: Amount = amount(Amount::Bytes(1448.0), 1.0, true),
         /// headers of every packet on the wire; SACK blocks come on top: 20 IP + 20 TCP + 12 timestamps
         header: Amount = amount(Amount::Bytes(52.0), 1.0, true),
-        /// whether a SYN is exchanged before data
-        handshake: bool = flag(true),
-        /// recover with selective acknowledgements (RFC 6675) instead of NewReno's partial ones (RFC 6582)
-        sack: bool = flag(true),
-        /// the receiver reports segments that came twice in the first SACK block (RFC 2883); needs sack
-        dsack: bool = flag(false),
-        /// send one new segment for each of the first two duplicate acknowledgements (RFC 3042)
-        limited_transmit: bool = flag(true),
-        /// what is sent while duplicate acknowledgements only suggest a loss: as limited_transmit says, and what they report
-        /// opens the window with the next cumulative acknowledgement (limited-transmit, RFC 5681 section 3.2); or one new
-        /// segment for each one that they report to have left the network, which never opens the window (conservation, Linux)
+        /// whether a SYN is exchanged before data (false: both ends know each other), and what one that was sent again leaves: a
+        /// window of one segment and a timeout of 3 s (true, RFC 5681 section 3.1, RFC 6298 rule 5.7); or initial_window, and one
+        /// segment only where two were lost, the round-trip time that the SYN/ACK's timestamp tells, and no ECN, for which only
+        /// the first SYN asks (linux)
+        handshake: Handshake = choice(Handshake::Rfc.value()),
+        /// recover with selective acknowledgements (true, RFC 6675) or with NewReno's partial ones (false, RFC 6582); dsack: the
+        /// receiver also reports segments that came twice in the first SACK block (RFC 2883)
+        sack: Sack = choice(Sack::Plain.value()),
+        /// what is sent while duplicate acknowledgements only suggest a loss: nothing (none), one new segment for each of the
+        /// first two (limited-transmit, RFC 3042), where what they report opens the window with the next cumulative
+        /// acknowledgement (RFC 5681 section 3.2); or one new segment for each one that they report to have left the network,
+        /// which never opens the window (conservation, Linux)
         disorder: Disorder = choice(Disorder::LimitedTransmit.value()),
-        /// when a window counts as used, so that it may grow: while it is full (full, RFC 2861 section 3.1), or for a round
-        /// trip after it was, and in slow start while more than half of it was out at once in a round trip (round-trip, Linux;
-        /// RFC 7661 section 4.3 takes half for enough always)
-        window_use: WindowUse = choice(WindowUse::Full.value()),
-        /// when a rate counts as limited by the application: as soon as there is nothing to send (at-once), or once it writes
-        /// again and the window has room (at-write, Linux)
-        app_limit: AppLimit = choice(AppLimit::AtOnce.value()),
+        /// when the application counts as the limit, so that the window may not grow and a rate is no measure of the path: while
+        /// the window is not full, and as soon as there is nothing to send (rfc, RFC 2861 section 3.1); or after a round trip in
+        /// which the window was never full, nor in slow start more than half of it out at once (RFC 7661 section 4.3 takes half
+        /// for enough always), and a rate once the application writes again and the window has room (linux)
+        app_limited: AppLimited = choice(AppLimited::Rfc.value()),
         /// what proves a loss: three duplicate acknowledgements, or three segments received beyond it (count, RFC 5681, RFC
-        /// 6675), or one received that was sent three segments later (forward, FACK of Linux before 4.15, without its learning
-        /// of reordering), or a round trip and a reordering window since it was sent, when something that was sent later has
-        /// arrived, which finds lost retransmissions too (time, RFC 8985, with Linux's reordering window)
+        /// 6675); or one received that was sent three segments later (forward, FACK of Linux before 4.15, without its learning
+        /// of reordering); or a round trip and a reordering window since it was sent, when something that was sent later has
+        /// arrived, which finds lost retransmissions too (rack, RFC 8985, with Linux's reordering window); rack-tlp also sends a
+        /// new segment, or the last one again, where no acknowledgement has come for two round trips (tail loss probe, RFC 8985
+        /// section 7)
         loss_detection: Detection = choice(Detection::Count.value()),
-        /// send a new segment, or the last one again, where no acknowledgement has come for two round trips (tail loss probe,
-        /// RFC 8985 section 7); needs loss_detection = time
-        tail_probe: bool = flag(false),
         /// congestion window of a new or restarted flow, in segments (RFC 6928: 10)
         initial_window: u32 = integer(10, 1..=10_000),
         /// most data the receiver lets be outstanding, in full-size packets or payload bytes
@@ -110,23 +166,20 @@ parameters! {
         min_rto: Span = span(Span::from_secs(1), Span::ZERO..=Span::from_secs(60)),
         /// largest retransmission timeout after back-off (RFC 6298: at least 60 s)
         max_rto: Span = span(Span::from_secs(60), Span::from_secs(1)..=Span::from_secs(3600)),
-        /// what a SYN that was sent again leaves: a window of one segment and a timeout of 3 s (rfc, RFC 5681 section 3.1, RFC
-        /// 6298 rule 5.7); or initial_window, and one segment only where two were lost, the round-trip time that the SYN/ACK's
-        /// timestamp tells, and no ECN, for which only the first SYN asks (linux)
-        lost_syn: LostSyn = choice(LostSyn::Rfc.value()),
-        /// what min_rto bounds: the whole timeout (RFC 6298) or its variance term (Linux)
-        rto_floor: RtoFloor = choice(RtoFloor::Total.value()),
-        /// what the timeout makes of differing round-trip times: their mean deviation (mean, RFC 6298), or its peak of each
-        /// round trip, which it forgets by a quarter per round trip, where falling times count for an eighth (peak, Linux)
-        rtt_variance: RttVariance = choice(RttVariance::Mean.value()),
-        /// what round-trip times are taken from: the timestamp that new data's acknowledgement echoes (RFC 7323), or when the
-        /// oldest segment was sent that is newly acknowledged, also by SACK, and the timestamp only where that was sent again
-        /// (Linux)
-        rtt_sample: RttSample = choice(RttSample::Timestamp.value()),
+        /// whose timers they are. rfc: min_rto bounds the whole timeout, which is made of the mean deviation of the times that
+        /// timestamps echo (RFC 6298, RFC 7323), with a clock granularity G of 1 ms, and with a timer_tick the moment at which a
+        /// timer is due is rounded up; ns2: the same with a G of 10 ms. linux-2.6: min_rto bounds the variance term, which
+        /// follows the deviation's peak of each round trip and forgets it by a quarter per round trip, falling times counting for
+        /// an eighth; with a timer_tick a wait is rounded up, from the tick that began last, and one tick is added. linux: also
+        /// round-trip times are those of the oldest segment newly acknowledged, by SACK too, and of timestamps only where that
+        /// was sent again; waits are rounded to whole 8 ticks from 63 on and to 64 from 504 on (timer wheel, since 4.8); a
+        /// control that paces sends the first ten segments of a connection at once, and after a late segment the next one up to
+        /// half a gap sooner, and BBR learns when the next one may go (since 4.20)
+        timers: Timers = choice(Timers::Rfc.value()),
         /// whether a needless timeout is taken back: with timestamps the first acknowledgement of new data after it tells
         /// whether it answers what was sent before the retransmission (RFC 3522); then the window is what it was (RFC 4015),
         /// and what was held for lost is not sent again; all: also by what is delivered after a timeout (F-RTO, RFC 5682) and
-        /// by reports of what came twice (DSACK, RFC 3708), and repairs of losses too (Linux); needs loss_detection = time
+        /// by reports of what came twice (DSACK, RFC 3708), and repairs of losses too (Linux); needs loss_detection = rack or rack-tlp
         undo: Undoing = choice(Undoing::Nothing.value()),
         /// how the window gets to what the control makes of a loss or a mark: in one step, after which nothing is sent until
         /// enough has left the network (at-once, RFC 5681, RFC 6675), or segment by segment with what is delivered
@@ -140,37 +193,23 @@ parameters! {
         /// in part and no acknowledgement has counted for a timeout (decay, Linux after RFC 2861); all of it (keep). Controls
         /// that follow a model of the path, such as bbr, have rules of their own
         after_idle: AfterIdle = choice(AfterIdle::Restart.value()),
-        /// granularity G of the retransmission clock (RFC 6298)
-        clock: Span = span(Span::from_millis(1), Span::from_nanos(1)..=Span::from_secs(1)),
         /// timers go off at whole multiples of this, the next one after they are due: a kernel's tick (10 ms in user-mode
         /// Linux), or how often a library looks at them (500 ms in libutp); 0 s is at once
         timer_tick: Span = span(Span::ZERO, Span::ZERO..=Span::from_secs(10)),
-        /// with a timer_tick: what is rounded up to whole ticks: when a timer is due (due), or how long it waits, from the
-        /// tick that began last, and one tick more (ticks), from 63 ticks on up to whole 8, from 504 on whole 64 (wheel, Linux
-        /// since 4.8)
-        timer_rounding: Rounding = choice(Rounding::Due.value()),
         /// spaces segments at this multiple of window over smoothed RTT; auto leaves it to the control
         pacing: Option<f64> = or_auto(&number_in(0.01..=100.0)),
-        /// what a control that paces its segments lets go sooner: nothing, or the first ten segments of a connection at once,
-        /// and after a late segment the next one up to half a gap sooner (linux); departures also tells BBR when the next one
-        /// may go, as Linux does since 4.20
-        pacing_slack: Slack = choice(Slack::None.value()),
         /// longest random pause, drawn uniformly, before data is sent that the window has come to allow; what it allows by the
         /// end of the pause goes at once (overhead_ of ns-2), except SYNs and fast retransmissions, which do not wait
         send_jitter: Span = span(Span::ZERO, Span::ZERO..=Span::from_secs(60)),
-        /// negotiate ECN: data is sent ECT(0), marks are echoed and answered once per round trip (RFC 3168)
-        ecn: bool = flag(false),
-        /// what the receiver echoes: a mark on every acknowledgement until the sender has reduced its window (classic, RFC
-        /// 3168), or on each acknowledgement whether its segments were marked, changes being acknowledged at once (accurate,
-        /// RFC 8257), which dctcp needs; or on every acknowledgement how many packets were marked so far, modulo 8 (accecn,
-        /// RFC 9768), which the SYN asks for
-        ecn_feedback: Feedback = choice(Feedback::Classic.value()),
-        /// with accecn: acknowledgements of new marks or data also carry counters of bytes, which tell how often the count
-        /// modulo 8 went round where acknowledgements are lost; 8 B each, and then two SACK blocks at most
-        accecn_option: bool = flag(true),
-        /// with accecn: what the receiver can do; where that is less, its SYN/ACK says so, the sender falls back to RFC 3168
-        /// with ECT(0), or to no ECN, and prague and dctcp answer marks as Reno does
-        peer_ecn: Ability = choice(Ability::Counts.value()),
+        /// negotiate ECN, so that data carries ECT(0) and marks are answered once per round trip, and how the receiver echoes
+        /// them: on every acknowledgement until the sender has reduced its window (true, RFC 3168); on each acknowledgement
+        /// whether its segments were marked, changes being acknowledged at once (accurate, RFC 8257), which dctcp needs; or by
+        /// how many packets were marked so far, modulo 8, on every acknowledgement (accecn, RFC 9768), which the SYN asks for.
+        /// There acknowledgements of new marks or data also carry counters of bytes, which tell how often the count went round
+        /// where acknowledgements are lost, 8 B each, and then two SACK blocks at most; accecn-without-option leaves them out.
+        /// Where the receiver can do less, its SYN/ACK says so, and prague and dctcp answer marks as Reno does: the sender falls
+        /// back to RFC 3168 with ECT(0) (accecn-to-classic) or to no ECN (accecn-to-none)
+        ecn: Feedback = choice(Feedback::None.value()),
         /// with ecn: what data carry: ECT(1) where the control is scalable (RFC 9331) and else ECT(0), or one of them whatever
         /// the control; ect1 lets any control say that it wants early marks (RITE deliverable 2.1 section 4.2.1)
         ect: Ect = choice(Ect::OfControl.value()),
@@ -214,21 +253,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("ack_policy", AckPolicy::Linux.value()),
                 ("min_rto", Value::Span(Span::from_millis(200))),
                 ("max_rto", Value::Span(Span::from_secs(120))),
-                ("lost_syn", LostSyn::Linux.value()),
-                ("rto_floor", RtoFloor::Variance.value()),
+                ("handshake", Handshake::Linux.value()),
+                ("timers", Timers::Linux.value()),
                 ("undo", Undoing::All.value()),
-                ("dsack", Value::Boolean(true)),
-                ("loss_detection", Detection::Time.value()),
-                ("tail_probe", Value::Boolean(true)),
-                ("rtt_variance", RttVariance::Peak.value()),
+                ("sack", Sack::Dsack.value()),
+                ("loss_detection", Detection::RackTlp.value()),
                 ("reduction", Reducing::Proportional.value()),
                 ("disorder", Disorder::Conservation.value()),
-                ("window_use", WindowUse::RoundTrip.value()),
-                ("app_limit", AppLimit::AtWrite.value()),
+                ("app_limited", AppLimited::Linux.value()),
                 ("after_idle", AfterIdle::Decay.value()),
-                ("rtt_sample", RttSample::Segment.value()),
-                ("pacing_slack", Slack::Departures.value()),
-                ("timer_rounding", Rounding::Wheel.value()),
             ],
         },
         Preset {
@@ -242,18 +275,16 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("ack_delay", Value::Span(Span::from_millis(40))),
                 ("min_rto", Value::Span(Span::from_millis(200))),
                 ("max_rto", Value::Span(Span::from_secs(120))),
-                ("rto_floor", RtoFloor::Variance.value()),
-                ("rtt_variance", RttVariance::Peak.value()),
+                // tcp_ack_update_rtt takes a timestamp where there is one; timers end with their tick; nothing is paced.
+                ("timers", Timers::Linux26.value()),
                 ("undo", Undoing::Timeouts.value()),
-                ("dsack", Value::Boolean(true)),
+                ("sack", Sack::Dsack.value()),
                 // tcp_update_scoreboard with tcp_fack = 1.
                 ("loss_detection", Detection::Forward.value()),
                 // tcp_cwnd_down; tcp_cwnd_reduction since 3.2.
                 ("reduction", Reducing::Halving.value()),
                 ("disorder", Disorder::Conservation.value()),
                 ("after_idle", AfterIdle::Decay.value()),
-                // tcp_ack_update_rtt takes a timestamp where there is one; timers end with their tick; nothing is paced.
-                ("timer_rounding", Rounding::Ticks.value()),
             ],
         },
         Preset {
@@ -262,13 +293,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[
                 ("payload", Value::Amount(Amount::Bytes(1460.0))),
                 ("header", Value::Amount(Amount::Bytes(40.0))),
-                ("sack", Value::Boolean(false)),
+                ("sack", Sack::None.value()),
                 ("initial_window", Value::Integer(2)),
                 ("ack_every", Value::Integer(1)),
                 ("timestamps", Value::Boolean(false)),
                 ("initial_rto", Value::Span(Span::from_secs(3))),
                 ("min_rto", Value::Span(Span::from_millis(200))),
-                ("clock", Value::Span(Span::from_millis(10))),
+                ("timers", Timers::Ns2.value()),
             ],
         },
         Preset {
@@ -288,15 +319,17 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     linux: Linux::Kernel(&[Form {
         name: "TCP",
         settings: &[
-            Setting::flag("ecn", "features ecn", ""),
-            Setting::words("ecn_feedback", &[("classic", ""), ("accurate", "")]),
+            Setting::words("ecn", &[("true", "features ecn"), ("accurate", "features ecn"), ("false", "")]),
             Setting::words(
                 "loss_detection",
-                &[("time", "net.ipv4.tcp_recovery=1"), ("count", "net.ipv4.tcp_recovery=0")],
+                &[
+                    ("rack-tlp", "net.ipv4.tcp_recovery=1 net.ipv4.tcp_early_retrans=3"),
+                    ("rack", "net.ipv4.tcp_recovery=1 net.ipv4.tcp_early_retrans=0"),
+                    ("count", "net.ipv4.tcp_recovery=0 net.ipv4.tcp_early_retrans=0"),
+                ],
             ),
-            Setting::flag("tail_probe", "net.ipv4.tcp_early_retrans=3", "net.ipv4.tcp_early_retrans=0"),
             Setting::words("undo", &[("all", "net.ipv4.tcp_frto=2"), ("timestamps", "net.ipv4.tcp_frto=0")]),
-            Setting::flag("dsack", "net.ipv4.tcp_dsack=1", "net.ipv4.tcp_dsack=0"),
+            Setting::words("sack", &[("dsack", "net.ipv4.tcp_dsack=1"), ("true", "net.ipv4.tcp_dsack=0")]),
             Setting::words(
                 "after_idle",
                 &[("decay", "net.ipv4.tcp_slow_start_after_idle=1"), ("keep", "net.ipv4.tcp_slow_start_after_idle=0")],

@@ -123,7 +123,7 @@ fn a_block_is_told_before_it_is_forgotten() {
 /// A first mark makes two acknowledgements quick, and CWR one (`__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`).
 #[test]
 fn a_mark_is_answered_at_once() {
-    let mut receiver = receiver(&[("ecn", Value::Boolean(true))]);
+    let mut receiver = receiver(&[("ecn", Value::Choice("true"))]);
     run(&mut receiver, &(0..32).collect::<Vec<_>>(), RTT, 10);
     let mut now = RTT + 1000;
     let mut arrive = |number: u32, marked: bool, ecn: EcnFlags| {
@@ -140,7 +140,7 @@ fn a_mark_is_answered_at_once() {
 /// `dctcp_ece_ack_update`: where the mark changes, what waits is acknowledged in the old state, and the new one at once.
 #[test]
 fn accurate_feedback_sends_both() {
-    let mut receiver = receiver(&[("ecn", Value::Boolean(true)), ("ecn_feedback", Value::Choice("accurate"))]);
+    let mut receiver = receiver(&[("ecn", Value::Choice("accurate"))]);
     run(&mut receiver, &(0..33).collect::<Vec<_>>(), RTT, 10);
     let now = at(RTT + 1000);
     let before = receiver.on_data(&data(33), true, now).ack.unwrap();
@@ -190,8 +190,8 @@ proptest! {
         accurate: bool,
         arrivals in prop::collection::vec((0u32..6, any::<bool>(), any::<bool>(), 0u64..80_000), 1..120),
     ) {
-        let feedback = Value::Choice(if accurate { "accurate" } else { "classic" });
-        let mut receiver = receiver(&[("ecn", Value::Boolean(true)), ("ecn_feedback", feedback)]);
+        let feedback = Value::Choice(if accurate { "accurate" } else { "true" });
+        let mut receiver = receiver(&[("ecn", feedback)]);
         let (mut now, mut told) = (RTT, 0);
         for (ahead, marked, cwr, gap) in arrivals {
             now += gap;

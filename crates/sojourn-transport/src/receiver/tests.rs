@@ -1,6 +1,7 @@
 //! What a receiver acknowledges, and when.
 
 use super::{Clock, Receiver};
+use crate::options::flag;
 use crate::options::{DESCRIPTOR, Options};
 use crate::segment::{Block, EcnFlags, Segment, SegmentKind};
 use proptest::prelude::*;
@@ -19,7 +20,7 @@ fn prompt() -> Receiver {
 }
 
 fn reporting() -> Receiver {
-    receiver(&[("ack_every", Value::Integer(1)), ("dsack", Value::Boolean(true))], Clock::default())
+    receiver(&[("ack_every", Value::Integer(1)), ("sack", Value::Choice("dsack"))], Clock::default())
 }
 
 fn at(millis: u64) -> Time {
@@ -71,7 +72,8 @@ fn the_block_of_a_duplicate_comes_first() {
 
 #[test]
 fn without_sack_there_are_no_blocks() {
-    let mut receiver = receiver(&[("sack", Value::Boolean(false)), ("ack_every", Value::Integer(1))], Clock::default());
+    let mut receiver =
+        receiver(&[("sack", Value::Choice("false")), ("ack_every", Value::Integer(1))], Clock::default());
     assert_eq!(blocks(&mut receiver, &[0, 2, 4]), []);
 }
 
@@ -157,7 +159,7 @@ proptest! {
     fn the_plain_way_is_the_general_way(
         sack in any::<bool>(), arrivals in prop::collection::vec((-3i64..6, any::<[bool; 2]>()), 1..60),
     ) {
-        let options = [("ack_every", Value::Integer(1)), ("sack", Value::Boolean(sack))];
+        let options = [("ack_every", Value::Integer(1)), ("sack", flag(sack))];
         let [mut plain, mut general] = [(); 2].map(|()| receiver(&options, Clock::default()));
         prop_assert!(plain.is_plain);
         general.is_plain = false;
@@ -285,12 +287,11 @@ proptest! {
         dsack: bool,
         arrivals in prop::collection::vec((0u32..4, any::<bool>(), any::<bool>(), 0u64..30), 1..80),
     ) {
-        let feedback = Value::Choice(if accurate { "accurate" } else { "classic" });
+        let feedback = Value::Choice(if accurate { "accurate" } else { "true" });
         let changes = [
             ("ack_every", Value::Integer(ack_every)),
-            ("ecn", Value::Boolean(true)),
-            ("ecn_feedback", feedback),
-            ("dsack", Value::Boolean(dsack)),
+            ("ecn", feedback),
+            ("sack", Value::Choice(if dsack { "dsack" } else { "true" })),
         ];
         let [mut short, mut general] = [(); 2].map(|()| receiver(&changes, Clock { offset_nanos: 5, skew_ppm: 20.0 }));
         for (step, (ahead, marked, cwr, late)) in arrivals.into_iter().enumerate() {

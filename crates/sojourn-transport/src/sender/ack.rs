@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::recovery::{Heard, State};
-use crate::options::Slack;
+use crate::options::Timers;
 use crate::rate::{Present, Snapshot};
 use crate::scoreboard::Delivered;
 use crate::segment::{PlainAck, Segment};
@@ -250,7 +250,7 @@ impl Sender {
     #[inline]
     pub(super) fn present(&self, now: Time) -> Present {
         let repairing = self.recovery.is_repairing();
-        let held = (self.pacing_slack == Slack::Departures).then(|| self.pacing.next_at().since(now));
+        let held = (self.timers == Timers::Linux).then(|| self.pacing.next_at().since(now));
         Present { now, in_flight: self.in_flight(), held, min_rtt: self.rtt.min(), repairing }
     }
 
@@ -267,7 +267,7 @@ impl Sender {
     /// Feeds the estimator. Returns the sample that it got, and the round-trip time that the control hears of.
     #[inline(always)]
     fn sample(&mut self, segment: &Segment, heard: &Heard, now: Time) -> (Option<Span>, Option<Span>) {
-        if self.times_segments {
+        if self.timers == Timers::Linux {
             return self.sample_segments(segment, heard, now);
         }
         let newest = heard.delivered.unambiguous.then(|| now.since(heard.delivered.sent));

@@ -3,7 +3,7 @@
 use super::recovery::State;
 use super::{Sender, Time};
 use crate::accecn::{Ability, Decoder};
-use crate::options::{LostSyn, Options};
+use crate::options::Options;
 use crate::segment::{EcnFlags, Segment};
 use sojourn_congestion::{Control, Signal};
 use sojourn_core::Optional;
@@ -28,8 +28,8 @@ impl Ecn {
     /// Where nothing was agreed.
     pub(super) fn new(options: &Options) -> Ecn {
         Ecn {
-            on: options.ecn,
-            asks_counts: options.counts,
+            on: options.ecn.is_on(),
+            asks_counts: options.ecn.counts(),
             decoder: None,
             recover: Optional::NONE,
             marked_until: Optional::NONE,
@@ -86,7 +86,7 @@ impl Sender {
     /// The ECN flags of its SYN (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1). Linux sends a SYN again without them, since
     /// they may be why it was dropped (`tcp_ecn_clear_syn`).
     pub fn asks(&self) -> EcnFlags {
-        let ecn = self.ecn.on && !(self.rtt.backoffs() > 0 && self.lost_syn() == LostSyn::Linux);
+        let ecn = self.ecn.on && !(self.rtt.backoffs() > 0 && self.connects_as_linux());
         match (ecn, self.ecn.asks_counts) {
             (false, _) => EcnFlags::NONE,
             (true, false) => EcnFlags::of_ace(0b011),

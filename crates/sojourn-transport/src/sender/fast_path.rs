@@ -6,7 +6,7 @@
 use super::Sender;
 use super::recovery::State;
 use super::sending::Choice;
-use crate::options::{Detection, Options, Reducing};
+use crate::options::{Disorder, Options, Reducing};
 use crate::segment::{PlainAck, Segment};
 use sojourn_congestion::{Ack, Control};
 use sojourn_core::{Span, Time};
@@ -35,10 +35,10 @@ pub(super) enum Beyond {
 /// delivered. What else lets segments go than the window takes that away too: pauses, bursts, a receiver that
 /// steers.
 pub(super) fn has_fast_path(options: &Options) -> bool {
-    options.detection != Detection::Time
+    !options.detection.is_by_time()
         && options.reducing == Reducing::AtOnce
-        && !options.conserves
-        && !options.counts
+        && options.disorder != Disorder::Conservation
+        && !options.ecn.counts()
 }
 
 impl Sender {

@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::recovery::State;
-use crate::options::LostSyn;
+use crate::options::Handshake;
 use sojourn_congestion::Control;
 use sojourn_core::Time;
 
@@ -45,11 +45,11 @@ impl Sender {
         self.recovery.set_connected(true);
         self.timer.stop();
         let sent_again = self.rtt.backoffs();
-        let sent = match (sent_again, self.lost_syn()) {
-            (0, _) => Some(self.first_syn),
+        let in_linux = self.connects_as_linux();
+        let sent = match sent_again {
+            0 => Some(self.first_syn),
             // Which of several SYNs was answered only the timestamp tells (Karn).
-            (_, LostSyn::Linux) if self.timestamps => Some(echoed),
-            _ => None,
+            _ => (in_linux && self.timestamps).then_some(echoed),
         };
         if let Some(sent) = sent {
             let rtt = now.since(sent);
@@ -59,18 +59,20 @@ impl Sender {
         } else {
             self.rtt.forget_lost_syn();
         }
-        let begins_with_one = match self.lost_syn() {
-            LostSyn::Rfc => sent_again > 0,
+        let begins_with_one = if in_linux {
             // `tcp_init_transfer` and `tcp_try_undo_spurious_syn`.
-            LostSyn::Linux => sent_again > 1 && !(self.timestamps && echoed == self.first_syn),
+            sent_again > 1 && !(self.timestamps && echoed == self.first_syn)
+        } else {
+            sent_again > 0
         };
         if begins_with_one {
             self.control.on_syn_lost();
         }
     }
 
-    pub(super) fn lost_syn(&self) -> LostSyn {
-        self.rtt.constants().lost_syn
+    /// Whether a SYN that was sent again leaves what it does in Linux.
+    pub(super) fn connects_as_linux(&self) -> bool {
+        self.rtt.constants().handshake == Handshake::Linux
     }
 
     /// Whether the connection request goes now.

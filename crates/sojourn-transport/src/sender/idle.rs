@@ -93,7 +93,7 @@ impl Sender {
     /// The application writes: the rate of what is in flight was limited by it where all was sent and the window has room
     /// (`tcp_rate_check_app_limited`).
     pub(super) fn on_write(&mut self) {
-        if !self.limited_at_write || self.rate.is_none() {
+        if !self.usage.waits_for_write() || self.rate.is_none() {
             return;
         }
         let in_flight = self.in_flight();
@@ -108,7 +108,7 @@ impl Sender {
     /// Whether the application limits sending: where rates are measured, whether it limits theirs.
     fn is_app_limited(&self) -> bool {
         match &self.rate {
-            Some(sampler) if self.limited_at_write => sampler.is_app_limited(),
+            Some(sampler) if self.usage.waits_for_write() => sampler.is_app_limited(),
             _ => !self.usage.is_limited(),
         }
     }

@@ -1,7 +1,7 @@
 //! When the next segment may go: pacing, and random pauses of the sending host.
 
 use super::Sender;
-use crate::options::Slack;
+use crate::options::Timers;
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Stream, Time};
 
@@ -93,7 +93,7 @@ impl Sender {
     /// A gap after what is sent now; where it `shrinks`, as Linux shortens it (`tcp_update_skb_after_send`).
     #[inline]
     pub(super) fn leave_gap(&mut self, gap: Span, shrinks: bool, now: Time) {
-        let slack = shrinks && self.pacing_slack != Slack::None;
+        let slack = shrinks && self.timers == Timers::Linux;
         self.pacing.next_at = now + if slack { self.slackened(gap, now) } else { gap };
     }
 

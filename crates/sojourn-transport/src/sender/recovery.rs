@@ -9,7 +9,7 @@ mod by_time;
 mod eifel;
 
 use super::{Sender, Timed};
-use crate::options::{Detection, Options, Undoing};
+use crate::options::{Detection, Disorder, Options, Undoing};
 use crate::scoreboard::{Delivered, Scoreboard};
 use by_count::ByCount;
 pub(super) use by_count::Guess;
@@ -133,7 +133,7 @@ enum Ended {
 impl Recovery {
     /// Of a connection that has sent nothing.
     pub(super) fn new(options: &Options) -> Recovery {
-        let state = if options.handshake { State::Handshake } else { State::Open };
+        let state = if options.handshake.is_wanted() { State::Handshake } else { State::Open };
         Recovery {
             course: Course {
                 state,
@@ -145,11 +145,11 @@ impl Recovery {
                 beyond_window: false,
                 next: Next::Lost,
             },
-            conserves: options.conserves,
+            conserves: options.disorder == Disorder::Conservation,
             uncredited: 0,
             machine: match options.detection {
-                Detection::Time => Machine::Time(Box::new(ByTime::new(options))),
-                Detection::Count | Detection::Forward => Machine::Count(ByCount::new(options.sack)),
+                Detection::Rack | Detection::RackTlp => Machine::Time(Box::new(ByTime::new(options))),
+                Detection::Count | Detection::Forward => Machine::Count(ByCount::new(options.sack.is_used())),
             },
             eifel: (options.undo == Undoing::Timeouts).then(Box::default),
             #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::recovery::{Guess, State};
 use super::{Sender, Timed, Transmit};
-use crate::options::Slack;
+use crate::options::Timers;
 use sojourn_congestion::Control;
 use sojourn_core::{Optional, Time};
 use std::hint::select_unpredictable;
@@ -76,7 +76,7 @@ impl Sender {
         let number = self.recovery.take_urgent_probe()?;
         self.rescue(number, now);
         // Linux counts the probe among what has left, and so what follows it is paced (`tcp_update_skb_after_send`).
-        if self.pacing_slack == Slack::Departures {
+        if self.timers == Timers::Linux {
             self.pace(now, self.window());
         }
         if let Some(reduction) = self.reduction.get_mut() {
@@ -146,7 +146,7 @@ impl Sender {
         let in_flight = self.in_flight();
         if let Some(sampler) = &mut self.rate
             && next >= self.end
-            && !self.limited_at_write
+            && !self.usage.waits_for_write()
         {
             sampler.on_app_limited(in_flight);
         }

@@ -2,13 +2,8 @@
 //! comes before it.
 
 use super::Sender;
-use crate::options::{Rounding, at_tick};
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Time};
-
-/// Levels of the timer wheel beside the last one, and how many ticks the first holds (`LVL_DEPTH`, `LVL_SIZE`).
-const WHEEL_LEVELS: u32 = 8;
-const FIRST_BUCKETS: u64 = 63;
 
 /// What the timer waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,13 +21,12 @@ pub(super) enum Pending {
 pub(super) struct Timer {
     at: Time,
     pending: Pending,
-    rounding: Rounding,
 }
 
 impl Timer {
     /// One that is not running.
-    pub(super) fn new(rounding: Rounding) -> Timer {
-        Timer { at: Time::NEVER, pending: Pending::Retransmission, rounding }
+    pub(super) fn new() -> Timer {
+        Timer { at: Time::NEVER, pending: Pending::Retransmission }
     }
 
     /// When it goes off; [`Time::NEVER`] where it is not running.
@@ -57,27 +51,6 @@ impl Timer {
     pub(super) fn stop(&mut self) {
         self.at = Time::NEVER;
     }
-
-    /// When it goes off where it is started at `now` for `wait`, in a host that counts in `tick`s.
-    #[inline]
-    pub(super) fn expiry(&self, now: Time, wait: Span, tick: Span) -> Time {
-        if tick.is_zero() || self.rounding == Rounding::Due {
-            return at_tick(now + wait, tick);
-        }
-        let began = now.as_nanos() / tick.as_nanos();
-        let ticks = wait.as_nanos().div_ceil(tick.as_nanos());
-        let due = if self.rounding == Rounding::Wheel { wheel_expiry(began, ticks) } else { began + ticks + 1 };
-        Time::from_nanos(due.saturating_mul(tick.as_nanos()))
-    }
-}
-
-/// Ticks after which a timer goes off that is started at the tick `now` for `ticks`, in the timer wheel of Linux
-/// (`calc_wheel_index`): each of its levels has an eighth of the resolution of the one before and begins where that one's
-/// buckets do not suffice. Nothing goes off early, so the next bucket is taken.
-fn wheel_expiry(now: u64, ticks: u64) -> u64 {
-    let level = (0..WHEEL_LEVELS).find(|level| ticks < FIRST_BUCKETS << (3 * level)).unwrap_or(WHEEL_LEVELS);
-    let resolution = 3 * level;
-    (((now + ticks) >> resolution) + 1) << resolution
 }
 
 impl Sender {
@@ -109,12 +82,12 @@ impl Sender {
     /// Starts the timer anew for a whole retransmission timeout, or what it waits for in its place.
     #[inline]
     pub(super) fn restart_timeout(&mut self, now: Time) {
-        self.timer.at = self.timer.expiry(now, self.rtt.timeout(), self.rtt.constants().timer_tick);
+        self.timer.at = self.timers.expiry(now, self.rtt.timeout(), self.rtt.constants().timer_tick);
     }
 
     /// Starts the timer at `now`, for `wait`.
     pub(super) fn arm(&mut self, pending: Pending, now: Time, wait: Span) {
-        self.timer.at = self.timer.expiry(now, wait, self.rtt.constants().timer_tick);
+        self.timer.at = self.timers.expiry(now, wait, self.rtt.constants().timer_tick);
         self.timer.pending = pending;
     }
 
@@ -138,18 +111,5 @@ impl Sender {
     #[inline]
     pub(super) fn is_waiting(&self) -> bool {
         self.board.outstanding() == 0 && self.control.waits_for_timeout()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Linux (`calc_wheel_index`): below 63 ticks the next one, from there on whole 8 ticks of the clock, from 504 on whole 64.
-    #[test]
-    fn long_waits_end_with_a_bucket_of_the_wheel() {
-        let found = [(10, 5), (10, 62), (10, 63), (17, 63), (10, 503), (10, 504), (63, 504), (0, 4031), (0, 4032)];
-        let expected = [16, 73, 80, 88, 520, 576, 576, 4032, 4096];
-        assert_eq!(found.map(|(now, ticks)| wheel_expiry(now, ticks)), expected);
     }
 }

@@ -6,13 +6,14 @@
 //! half of it. RFC 7661 section 4.3 takes half of the window for enough in congestion avoidance too.
 
 use super::Sender;
+use crate::options::AppLimited;
 use sojourn_congestion::Control;
 use sojourn_core::Time;
 
 /// What was used of the window in the present round trip.
 #[derive(Debug)]
 pub(super) struct Usage {
-    by_round_trip: bool,
+    app_limited: AppLimited,
     /// Whether it was full when sending last came to a stop.
     limited: bool,
     /// Whether new segments were sent since sending last came to a stop.
@@ -27,8 +28,13 @@ pub(super) struct Usage {
 
 impl Usage {
     /// Of a connection that has sent nothing.
-    pub(super) fn new(by_round_trip: bool) -> Usage {
-        Usage { by_round_trip, limited: false, sent: false, full: false, most_out: 0, until: 0 }
+    pub(super) fn new(app_limited: AppLimited) -> Usage {
+        Usage { app_limited, limited: false, sent: false, full: false, most_out: 0, until: 0 }
+    }
+
+    /// Whether a rate counts as limited by the application only once that writes again.
+    pub(super) fn waits_for_write(&self) -> bool {
+        self.app_limited == AppLimited::Linux
     }
 
     /// Whether the window lets nothing more be sent.
@@ -52,7 +58,7 @@ impl Sender {
     /// Whether the window counts as used.
     #[inline(always)]
     pub(super) fn uses_window(&self) -> bool {
-        if self.usage.by_round_trip { self.used_window() } else { self.usage.limited }
+        if self.usage.app_limited == AppLimited::Linux { self.used_window() } else { self.usage.limited }
     }
 
     /// Whether it was used in this round trip.
@@ -66,7 +72,7 @@ impl Sender {
     #[inline]
     pub(super) fn on_window_limited(&mut self, now: Time) {
         self.usage.limited = true;
-        if !self.usage.by_round_trip {
+        if self.usage.app_limited == AppLimited::Rfc {
             return self.idle.on_used(now);
         }
         // Linux does not look where there is nothing that could be sent.
@@ -78,7 +84,7 @@ impl Sender {
     /// Sending comes to a stop, because the window is `full` or before the next segment may go.
     #[inline(always)]
     pub(super) fn on_stop(&mut self, full: bool, now: Time) {
-        if !self.usage.by_round_trip {
+        if self.usage.app_limited == AppLimited::Rfc {
             self.usage.limited |= full;
             self.idle.on_used_if(full, now);
         } else if full {
@@ -89,7 +95,7 @@ impl Sender {
     /// Sending comes to a stop, with a window that is `full`; whether it is not used.
     #[inline(never)]
     pub(super) fn notes_use(&mut self, full: bool) -> bool {
-        if !self.usage.by_round_trip {
+        if self.usage.app_limited == AppLimited::Rfc {
             return !full;
         }
         let sent = std::mem::take(&mut self.usage.sent);

@@ -41,7 +41,7 @@ impl Connection {
     /// Connection `number` of a flow.
     pub fn new(sender: Sender, options: &Options, (token, number): (u64, u32), now: Time) -> Connection {
         let ecn = match sender.control().ecn() {
-            _ if !options.ecn => Ecn::NotEct,
+            _ if !options.ecn.is_on() => Ecn::NotEct,
             EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
             EcnUse::Scalable => Ecn::Ect1,
         };

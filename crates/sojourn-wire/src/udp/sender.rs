@@ -84,15 +84,15 @@ pub fn check(flow: &FlowPlan, group: &Group) -> Result<Options, WireError> {
     let options = Options::new(&group.transport).map_err(|error| {
         WireError::input(format!("flow {}: transport.{}: allowed is {}", flow.id, error.parameter, error.rule))
     })?;
-    if !options.handshake {
+    if !options.handshake.is_wanted() {
         return refuse(
             "transport.handshake is false; over UDP it must be true: the receiver answers who shows the token",
         );
     }
-    if options.counts {
-        return refuse("transport.ecn_feedback is accecn; over UDP acknowledgements echo marks: classic or accurate");
+    if options.ecn.counts() {
+        return refuse("transport.ecn is accecn; over UDP acknowledgements echo marks: true or accurate");
     }
-    if flow.ecn && !options.ecn {
+    if flow.ecn && !options.ecn.is_on() {
         return refuse("ecn is true, and transport.ecn is false; over UDP the transport decides");
     }
     Ok(options)

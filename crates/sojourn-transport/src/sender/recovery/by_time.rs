@@ -6,7 +6,7 @@ mod rack;
 mod undo;
 
 use super::{Before, Course, Ended, Heard, Machine, Next, Recovery, State};
-use crate::options::{Options, Undoing};
+use crate::options::{Detection, Options, Undoing};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{Delivered, Late, Scoreboard};
 use crate::segment::Segment;
@@ -52,7 +52,7 @@ impl ByTime {
     pub(super) fn new(options: &Options) -> ByTime {
         ByTime {
             rack: Rack::new(),
-            probe: Probe::new(options.tail_probe),
+            probe: Probe::new(options.detection == Detection::RackTlp),
             undo: (options.undo == Undoing::All).then(Undo::default),
         }
     }

@@ -5,7 +5,7 @@ use sojourn_core::registry::Value;
 
 fn ecn(window: u64) -> Network {
     let options =
-        [("ecn", Value::Boolean(true)), ("initial_window", Value::Integer(window)), ("ack_every", Value::Integer(2))];
+        [("ecn", Value::Choice("true")), ("initial_window", Value::Integer(window)), ("ack_every", Value::Integer(2))];
     network(&options, &[("initial_threshold", Value::Number(4.0))])
 }
 
@@ -98,11 +98,7 @@ fn a_mark_and_then_a_loss_in_one_window_are_one_reduction() {
 #[test]
 fn a_mark_and_a_loss_of_a_window_of_dctcp() {
     for (loss, threshold) in [("once", 12.0), ("halves", 6.0)] {
-        let options = [
-            ("ecn", Value::Boolean(true)),
-            ("initial_window", Value::Integer(16)),
-            ("ecn_feedback", Value::Choice("accurate")),
-        ];
+        let options = [("ecn", Value::Choice("accurate")), ("initial_window", Value::Integer(16))];
         let control = [
             ("initial_alpha", Value::Number(0.5)),
             ("gain", Value::Number(1.0 / 1024.0)),
@@ -119,12 +115,8 @@ fn a_mark_and_a_loss_of_a_window_of_dctcp() {
 }
 
 fn counting(control: &str, more: &[(&str, Value)]) -> Network {
-    let options = [
-        ("ecn", Value::Boolean(true)),
-        ("ecn_feedback", Value::Choice("accecn")),
-        ("initial_window", Value::Integer(20)),
-        ("ack_every", Value::Integer(2)),
-    ];
+    let options =
+        [("ecn", Value::Choice("accecn")), ("initial_window", Value::Integer(20)), ("ack_every", Value::Integer(2))];
     super::network::network_of(control, &[&options, more].concat(), &[("gain", Value::Number(0.125))])
 }
 
@@ -133,7 +125,7 @@ fn counting(control: &str, more: &[(&str, Value)]) -> Network {
 #[test]
 fn counts_outlive_lost_acknowledgements() {
     let error = |feedback: &'static str, lossy: bool| {
-        let mut path = counting("prague", &[("ecn_feedback", Value::Choice(feedback))]);
+        let mut path = counting("prague", &[("ecn", Value::Choice(feedback))]);
         path.marks = Box::new(|number, _| number % 16 == 0);
         if lossy {
             path.ack_drops = Box::new(|number| number % 4 != 3);
@@ -150,15 +142,15 @@ fn counts_outlive_lost_acknowledgements() {
 /// ECN: marks are not answered.
 #[test]
 fn less_able_receivers_are_found_out() {
-    let halved = |peer: &'static str| {
-        let more = [("peer_ecn", Value::Choice(peer)), ("handshake", Value::Boolean(true))];
+    let halved = |feedback: &'static str| {
+        let more = [("ecn", Value::Choice(feedback)), ("handshake", Value::Choice("true"))];
         let mut path = counting("prague", &more);
         path.marks = Box::new(|number, _| number == 4);
         path.send_forever().run(320);
         (path.threshold(), path.reduced.len())
     };
-    assert_eq!(halved("classic"), (12.0, 1));
-    assert_eq!(halved("none"), (f64::INFINITY, 0));
+    assert_eq!(halved("accecn-to-classic"), (12.0, 1));
+    assert_eq!(halved("accecn-to-none"), (f64::INFINITY, 0));
     let (threshold, told) = halved("accecn");
     assert!(threshold < f64::INFINITY && told == 0, "{threshold} {told}");
 }

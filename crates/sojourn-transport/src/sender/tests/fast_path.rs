@@ -2,6 +2,7 @@
 
 use super::network::options_of;
 use crate::options::Options;
+use crate::options::flag;
 use crate::receiver::{Clock, Receiver};
 use crate::segment::{Segment, SegmentKind};
 use crate::sender::{Sender, Transmit};
@@ -79,7 +80,7 @@ proptest! {
             (0u32..21, any::<prop::sample::Index>(), prop_oneof![30 => 0u64..3_000, 1 => 0u64..5_000_000]), 1..400,
         ),
     ) {
-        let changes = [("sack", Value::Boolean(sack)), ("timestamps", Value::Boolean(timestamps))];
+        let changes = [("sack", flag(sack)), ("timestamps", Value::Boolean(timestamps))];
         let options = options_of(preset, &changes);
         let mut both = [false, true].map(|short_ways| Connection::new(&options, control, short_ways));
         let mut now = Time::ZERO;

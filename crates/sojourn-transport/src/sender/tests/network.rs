@@ -77,7 +77,7 @@ pub fn options(changes: &[(&str, Value)]) -> Options {
 pub fn options_of(preset: Option<&str>, changes: &[(&str, Value)]) -> Options {
     let preset = preset.map(|name| DESCRIPTOR.presets.iter().find(|preset| preset.name == name).unwrap());
     let mut params = Params::new(&DESCRIPTOR, preset);
-    params.set("handshake", Value::Boolean(false));
+    params.set("handshake", Value::Choice("false"));
     params.set("ack_every", Value::Integer(1));
     for (name, value) in changes {
         params.set(name, *value);

@@ -3,7 +3,7 @@
 use super::network::{Network, assert_table, first, network, these};
 use sojourn_core::registry::Value;
 
-const NO_SACK: (&str, Value) = ("sack", Value::Boolean(false));
+const NO_SACK: (&str, Value) = ("sack", Value::Choice("false"));
 
 fn reno(window: u64) -> Network {
     network(&[NO_SACK, ("initial_window", Value::Integer(window))], &[])
@@ -149,7 +149,11 @@ fn after_a_timeout_duplicates_do_not_start_recovery() {
 fn limited_transmit() {
     for (enabled, expected) in [(true, vec![10, 11]), (false, vec![])] {
         let mut path = network(
-            &[NO_SACK, ("initial_window", Value::Integer(3)), ("limited_transmit", Value::Boolean(enabled))],
+            &[
+                NO_SACK,
+                ("initial_window", Value::Integer(3)),
+                ("disorder", Value::Choice(if enabled { "limited-transmit" } else { "none" })),
+            ],
             &[("initial_threshold", Value::Number(2.0))],
         );
         path.drops = first(&[0]);

@@ -51,7 +51,7 @@ fn a_probe_without_a_sample_waits_a_second() {
 /// Section 7.3: new data goes before what was sent, whatever the window says; the retransmission timer starts anew with it.
 #[test]
 fn a_probe_is_new_data_where_there_is_some() {
-    let mut path = linux(4, &[("handshake", Value::Boolean(true))]);
+    let mut path = linux(4, &[("handshake", Value::Choice("true"))]);
     path.drops = first(&[0, 1, 2, 3]);
     path.send_segments(12).run(100_000);
     assert_table(
@@ -117,7 +117,7 @@ fn dctcp_answers_what_a_probe_repaired_as_a_mark() {
     for (name, threshold) in [("linux", 15.0), ("rfc", 2.5)] {
         let mut control = Params::new(dctcp, dctcp.presets.iter().find(|preset| preset.name == name));
         control.set("initial_alpha", Value::Number(0.25));
-        let marks = [("ecn", Value::Boolean(true)), ("ecn_feedback", Value::Choice("accurate"))];
+        let marks = [("ecn", Value::Choice("accurate"))];
         let mut path =
             network_with(&control, "linux", &[&marks[..], &[("initial_window", Value::Integer(8))]].concat());
         path.drops = first(&[7]);
@@ -132,7 +132,7 @@ fn dctcp_answers_what_a_probe_repaired_as_a_mark() {
 #[test]
 fn a_needless_probe_lowers_nothing() {
     for dsack in [true, false] {
-        let mut path = linux(8, &[("dsack", Value::Boolean(dsack))]);
+        let mut path = linux(8, &[("sack", Value::Choice(if dsack { "dsack" } else { "true" }))]);
         if dsack {
             path.ack_drops = Box::new(|nth| nth == 7);
         } else {
@@ -197,8 +197,8 @@ fn no_probe_in_a_repair() {
 /// bit of a counter (RFC 9768 section 3.2.2).
 #[test]
 fn what_a_probe_repaired_is_told_unless_marks_are_counted() {
-    for (feedback, told) in [("classic", true), ("accecn", false)] {
-        let ecn = [("ecn", Value::Boolean(true)), ("ecn_feedback", Value::Choice(feedback))];
+    for (feedback, told) in [("true", true), ("accecn", false)] {
+        let ecn = [("ecn", Value::Choice(feedback))];
         let mut path = linux(8, &ecn);
         path.drops = first(&[7]);
         path.send_segments(8).run(1000);

@@ -5,7 +5,7 @@ use sojourn_core::Amount;
 use sojourn_core::registry::Value;
 
 fn by_time(window: u64, changes: &[(&str, Value)]) -> Network {
-    let options = [("initial_window", Value::Integer(window)), ("loss_detection", Value::Choice("time"))];
+    let options = [("initial_window", Value::Integer(window)), ("loss_detection", Value::Choice("rack"))];
     network(&[&options[..], changes].concat(), &[])
 }
 
@@ -13,7 +13,7 @@ fn by_time(window: u64, changes: &[(&str, Value)]) -> Network {
 /// the SACK of P2, which was sent after P1, that P1 was lost once more. No timeout.
 #[test]
 fn the_example_of_fast_recovery() {
-    let mut path = by_time(4, &[("tail_probe", Value::Boolean(true))]);
+    let mut path = by_time(4, &[("loss_detection", Value::Choice("rack-tlp"))]);
     path.drops = these(&[(1, 0), (2, 0), (3, 0), (1, 1)]);
     path.send_segments(4).run(100_000);
     assert_table(
@@ -47,7 +47,7 @@ fn the_example_of_the_timeout() {
         again.sort_unstable();
         again
     };
-    assert_eq!(sent_again(&[("loss_detection", Value::Choice("time"))]), [4]);
+    assert_eq!(sent_again(&[("loss_detection", Value::Choice("rack"))]), [4]);
     assert_eq!(sent_again(&[]), [4, 5, 6]);
 }
 
@@ -135,7 +135,7 @@ fn seen_reordering_is_waited_for() {
 #[test]
 fn needless_retransmissions_widen_the_window() {
     let late: Vec<(u32, u64)> = [(2, 2)].into_iter().chain((1..6).map(|time| (60 * time + 2, 60))).collect();
-    let reports = [("dsack", Value::Boolean(true)), ("undo", Value::Choice("all"))];
+    let reports = [("sack", Value::Choice("dsack")), ("undo", Value::Choice("all"))];
     assert_eq!(sent_again(&late, &reports), [0, 1, 1, 0, 0, 0]);
     assert_eq!(sent_again(&late, &[]), [0, 1, 1, 1, 1, 1]);
 }

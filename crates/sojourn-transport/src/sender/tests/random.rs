@@ -1,6 +1,7 @@
 //! Random losses, delays and lies.
 
 use super::network::{Network, network, preset};
+use crate::options::flag;
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
 use crate::sender::BurstLimits;
 use crate::sender::recovery::State;
@@ -83,8 +84,8 @@ fn setup() -> impl Strategy<Value = Setup> {
 
 fn build(setup: &Setup) -> Network {
     let mut options = vec![
-        ("ecn", Value::Boolean(setup.ecn)),
-        ("handshake", Value::Boolean(setup.handshake)),
+        ("ecn", flag(setup.ecn)),
+        ("handshake", flag(setup.handshake)),
         ("ack_every", Value::Integer(setup.ack_every)),
         ("initial_window", Value::Integer(setup.window)),
         ("receive_window", Value::Amount(Amount::Packets(setup.receive_window as f64))),
@@ -97,9 +98,9 @@ fn build(setup: &Setup) -> Network {
         preset(name, &options)
     } else {
         options.extend([
-            ("sack", Value::Boolean(setup.sack)),
+            ("sack", flag(setup.sack)),
             ("timestamps", Value::Boolean(setup.timestamps)),
-            ("limited_transmit", Value::Boolean(setup.limited_transmit)),
+            ("disorder", Value::Choice(if setup.limited_transmit { "limited-transmit" } else { "none" })),
         ]);
         network(&options, &[])
     };

@@ -1,13 +1,14 @@
 //! What is counted for controls that want rate samples.
 
 use super::network::{Network, first, network_of, network_with};
+use crate::options::flag;
 use sojourn_core::registry::{Params, Value};
 
 /// Every segment is one delivery, lost before or not, told by SACK or by duplicate acknowledgements.
 #[test]
 fn every_segment_is_delivered_once() {
     for sack in [true, false] {
-        let mut path = network_of("bbr", &[("sack", Value::Boolean(sack))], &[]);
+        let mut path = network_of("bbr", &[("sack", flag(sack))], &[]);
         path.drops = first(&[3, 5, 20, 60, 61, 120]);
         path.send_segments(200).run(100_000);
         path.assert_complete(200);
@@ -20,7 +21,7 @@ fn every_segment_is_delivered_once() {
 #[test]
 fn the_application_limits_rates_from_its_next_write_on() {
     let limited = |rule| {
-        let mut path = network_of("bbr", &[("app_limit", Value::Choice(rule))], &[]);
+        let mut path = network_of("bbr", &[("app_limited", Value::Choice(rule))], &[]);
         let mut seen = Vec::new();
         let mut look = |path: &Network| seen.push(path.sender.rate.as_ref().unwrap().is_app_limited());
         path.send_segments(3).run(20);
@@ -34,14 +35,14 @@ fn the_application_limits_rates_from_its_next_write_on() {
         seen
     };
     // The first write finds nothing under way, and what it sends is delivered by the second look.
-    assert_eq!(limited("at-write"), [true, false, true, false]);
-    assert_eq!(limited("at-once"), [true, true, true, true]);
+    assert_eq!(limited("linux"), [true, false, true, false]);
+    assert_eq!(limited("rfc"), [true, true, true, true]);
 }
 
 /// A window that is full when the application writes says that the network limits.
 #[test]
 fn a_full_window_is_not_the_applications_limit() {
-    let mut path = network_of("bbr", &[("app_limit", Value::Choice("at-write"))], &[]);
+    let mut path = network_of("bbr", &[("app_limited", Value::Choice("linux"))], &[]);
     path.send_segments(10).run(0);
     path.sender.rate.as_mut().unwrap().forget_limit();
     path.send_segments(20);

@@ -98,7 +98,7 @@ fn linux_of_2009_repairs_by_forward_acknowledgement() {
 /// acknowledgement opens it meanwhile.
 #[test]
 fn a_mark_lowers_the_window_step_by_step() {
-    let mut path = proportional(&[("ecn", Value::Boolean(true))]);
+    let mut path = proportional(&[("ecn", Value::Choice("true"))]);
     path.marks = Box::new(|number, _| number == 0);
     path.send_forever().run(121);
     let windows = steps(&path, 20).0;
@@ -116,11 +116,7 @@ fn a_loss_halves_what_a_mark_has_left_so_far() {
     let dctcp = sojourn_congestion::find("dctcp").unwrap();
     let mut control = Params::new(dctcp, dctcp.presets.iter().find(|preset| preset.name == "linux"));
     control.set("initial_alpha", Value::Number(0.25));
-    let options = [
-        ("ecn", Value::Boolean(true)),
-        ("ecn_feedback", Value::Choice("accurate")),
-        ("initial_window", Value::Integer(32)),
-    ];
+    let options = [("ecn", Value::Choice("accurate")), ("initial_window", Value::Integer(32))];
     let mut path = network_with(&control, "linux", &options);
     path.marks = Box::new(|number, _| number == 0);
     path.drops = first(&[9]);
@@ -143,7 +139,7 @@ fn a_loss_halves_what_a_mark_has_left_so_far() {
 fn a_probe_does_not_count_in_a_reduction() {
     let newreno = sojourn_congestion::find("newreno").unwrap();
     let control = Params::new(newreno, newreno.presets.iter().find(|preset| preset.name == "linux"));
-    let options = [("initial_window", Value::Integer(16)), ("ecn", Value::Boolean(true))];
+    let options = [("initial_window", Value::Integer(16)), ("ecn", Value::Choice("true"))];
     let mut path = network_with(&control, "linux", &options);
     path.marks = Box::new(|number, _| number == 10);
     path.drops = first(&[14, 15]);

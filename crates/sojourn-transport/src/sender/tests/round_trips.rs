@@ -7,7 +7,7 @@ use sojourn_core::registry::Value;
 /// Two segments are acknowledged at once. A handshake of 100 ms sets the pace, so they are sent 50 ms apart.
 fn delayed(segments: u64, more: &[(&str, Value)]) -> Network {
     let mut changes = vec![
-        ("handshake", Value::Boolean(true)),
+        ("handshake", Value::Choice("true")),
         ("ack_every", Value::Integer(2)),
         ("initial_window", Value::Integer(2)),
         ("pacing", Value::Number(1.0)),
@@ -77,7 +77,7 @@ fn the_oldest_segment_tells_the_round_trip() {
         path.assert_complete(3);
         path.rtts.clone()
     };
-    assert_eq!(last(&[("rtt_sample", Value::Choice("timestamp"))]), [101.0]);
+    assert_eq!(last(&[("timers", Value::Choice("linux-2.6"))]), [101.0]);
     assert_eq!(last(&[]), [151.0]);
 }
 
@@ -100,13 +100,14 @@ fn what_is_reported_behind_a_hole_tells_a_round_trip() {
 /// Linux since 4.20 tells BBR when pacing lets the next segment go; so it takes more for drained.
 #[test]
 fn departures_are_told() {
-    let sent = |slack| {
-        let mut path = network_of("bbr", &[("pacing_slack", Value::Choice(slack))], &[]);
+    let held = |timers| {
+        let mut path = network_of("bbr", &[("timers", Value::Choice(timers))], &[]);
         path.send_forever().run(3000);
-        let held = path.sender.pacing_slack == crate::options::Slack::Departures;
-        (held, path.table())
+        let now = sojourn_core::Time::ZERO + Span::from_secs(3);
+        (path.sender.present(now).held, path.sender.pacing.next_at().since(now))
     };
-    let (plain, told) = (sent("linux"), sent("departures"));
-    assert_eq!((plain.0, told.0), (false, true));
-    assert_ne!(plain.1, told.1);
+    assert_eq!(held("rfc").0, None);
+    let (told, gap) = held("linux");
+    assert_eq!(told, Some(gap));
+    assert!(gap > Span::ZERO);
 }

@@ -61,7 +61,7 @@ fn a_short_last_segment() {
 /// Pacing spreads a window over a round trip: 10 segments, gain 2, 100 ms, so 5 ms apart.
 #[test]
 fn pacing() {
-    let options = [("pacing", Value::Number(2.0)), ("handshake", Value::Boolean(true))];
+    let options = [("pacing", Value::Number(2.0)), ("handshake", Value::Choice("true"))];
     let mut path = network(&options, &[]);
     path.send_forever().run(145);
     assert_eq!(sends(&path)[1..], [100, 105, 110, 115, 120, 125, 130, 135, 140, 145], "{}", path.table());
@@ -128,7 +128,7 @@ fn stop_and_come_back() {
 /// Nothing is asked of the network before the application has data.
 #[test]
 fn silence_without_data() {
-    let mut path = network(&[("handshake", Value::Boolean(true))], &[]);
+    let mut path = network(&[("handshake", Value::Choice("true"))], &[]);
     path.transmit("nothing");
     path.run(10_000);
     assert_eq!(path.log.len(), 1);

@@ -7,7 +7,7 @@ use sojourn_core::registry::Value;
 fn linux(window: u64, changes: &[(&str, Value)]) -> Network {
     let options = [
         ("initial_window", Value::Integer(window)),
-        ("tail_probe", Value::Boolean(false)),
+        ("loss_detection", Value::Choice("rack")),
         ("reduction", Value::Choice("at-once")),
     ];
     preset("linux", &[&options[..], changes].concat())
@@ -53,7 +53,7 @@ fn an_old_stamp_takes_a_repair_back() {
 #[test]
 fn a_report_takes_an_ended_repair_back() {
     let late = |dsack: bool| {
-        let mut path = linux(10, &[("dsack", Value::Boolean(dsack))]);
+        let mut path = linux(10, &[("sack", Value::Choice(if dsack { "dsack" } else { "true" }))]);
         path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 150 } else { 0 });
         path.send_segments(10).run(100_000);
         path.assert_complete(10);
@@ -223,7 +223,7 @@ fn without_new_data_a_timeout_is_repaired_as_usual() {
 #[test]
 fn a_mark_keeps_the_reduction() {
     let threshold = |marked: bool| {
-        let mut path = linux(10, &[("ecn", Value::Boolean(true))]);
+        let mut path = linux(10, &[("ecn", Value::Choice("true"))]);
         path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 60 } else { 0 });
         path.marks = Box::new(move |number, nth| marked && nth == 0 && number == 8);
         path.send_segments(10).run(100_000);
@@ -350,7 +350,7 @@ fn more_reports_than_retransmissions_prove_nothing() {
 #[test]
 fn a_mark_after_the_repair_keeps_its_reduction() {
     for (marked, taken_back) in [(false, 1), (true, 0)] {
-        let mut path = linux(10, &[("ecn", Value::Boolean(true))]);
+        let mut path = linux(10, &[("ecn", Value::Choice("true"))]);
         path.holds = Box::new(|number, nth| if (number, nth) == (2, 0) { 260 } else { 0 });
         path.marks = Box::new(move |number, _| marked && number == 16);
         path.send_segments(18).run(100_000);
@@ -397,7 +397,7 @@ fn late_segments_let_new_data_go_beside_retransmissions() {
 /// RFC 3522: a repair that ends with what was only late is taken back by that acknowledgement, without any report.
 #[test]
 fn a_repair_that_ends_with_an_old_stamp_is_taken_back() {
-    let mut path = linux(10, &[("dsack", Value::Boolean(false))]);
+    let mut path = linux(10, &[("sack", Value::Choice("true"))]);
     path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 60 } else { 0 });
     path.send_segments(10).run(100_000);
     path.assert_complete(10);
@@ -408,7 +408,7 @@ fn a_repair_that_ends_with_an_old_stamp_is_taken_back() {
 #[test]
 fn a_mark_at_the_end_of_a_repair_keeps_its_reduction() {
     for (marked, window) in [(false, 12.0), (true, 4.0)] {
-        let mut path = linux(10, &[("ecn", Value::Boolean(true))]);
+        let mut path = linux(10, &[("ecn", Value::Choice("true"))]);
         path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 60 } else { 0 });
         path.marks = Box::new(move |number, nth| marked && (number, nth) == (2, 0));
         path.send_segments(10).run(170);
@@ -433,7 +433,7 @@ fn a_report_larger_than_the_receive_window_is_ignored() {
 #[test]
 fn the_report_of_a_probe_leaves_the_reordering_window() {
     for (late, wider) in [((19, 600), false), ((4, 90), true)] {
-        let mut path = linux(10, &[("tail_probe", Value::Boolean(true))]);
+        let mut path = linux(10, &[("loss_detection", Value::Choice("rack-tlp"))]);
         path.holds = Box::new(move |number, nth| match (number, nth) {
             (2, 0) => 2,
             (number, 0) if number == late.0 => late.1,

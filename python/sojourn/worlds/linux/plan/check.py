@@ -85,9 +85,8 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
     named = {one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module}
     modules = sorted(named | access.modules(scenario))
     remarks = [f"{one.name}: {remark}" for one in queues for remark in one.remarks]
-    sysctl = dict(
-        word.split("=") for group in _of_tcp(scenario) for word in express.switches(group["transport"]).values()
-    )
+    said_of_tcp = [express.switches(group["transport"]) for group in _of_tcp(scenario)]
+    sysctl = dict(word.split("=") for switches in said_of_tcp for words in switches.values() for word in words.split())
     return Fit(said, how, modules, list(dict.fromkeys(remarks)), steps, sysctl)
 
 
@@ -288,9 +287,9 @@ def group_refusals(group: Mapping[str, Any], besides: Sequence[str] = ()) -> Ite
 
 
 def _feedback(table: Mapping[str, Any], key: str, control: str) -> Iterable[Refusal]:
-    wanted = "accurate" if control == "dctcp" else "classic"
-    if table["ecn"] and table["ecn_feedback"] != wanted:
-        yield Refusal(f"{key}.ecn_feedback", table["ecn_feedback"], f"{wanted} with {control}")
+    wanted = "accurate" if control == "dctcp" else True
+    if table["ecn"] not in (False, wanted):
+        yield Refusal(f"{key}.ecn", express.shown(table["ecn"]), f"false, or {express.shown(wanted)} with {control}")
 
 
 def endpoint_kind(group: Mapping[str, Any]) -> str:

@@ -259,9 +259,9 @@ def _setting(setting: Mapping[str, Any], value: Any, table: Mapping[str, Any], l
     if "yes" in setting:
         return str(setting["yes"] if value else setting["no"]).split()
     if "words" in setting:
-        if value not in setting["words"]:
+        if (word := shown(value)) not in setting["words"]:
             raise CannotSayError(", ".join(setting["words"]))
-        return str(setting["words"][value]).split()
+        return str(setting["words"][word]).split()
     if value == "auto":
         return _automatic(setting, link)
     return [setting["word"], written(value, setting["unit"], table, link)]
