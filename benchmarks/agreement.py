@@ -8,8 +8,8 @@ import sojourn
 from benchmarks import equivalents
 from benchmarks.common import say
 from benchmarks.compare import CONTROLS, DELAYS, FEW, QUEUES, Metric, compare, sample
+from benchmarks.peers.builds import PeerError
 from benchmarks.peers.points import FAMILIES, LONG, PeerName, Point
-from benchmarks.peers.runs import PeerError
 from benchmarks.peers.saved import load_reference, reference, save_reference
 
 SEEDS = 10

@@ -5,13 +5,13 @@ from typing import Any
 
 from benchmarks import media, startup
 from benchmarks.common import Document, table, yes
-from benchmarks.scaling import MAX_FLOWS
+from benchmarks.scaling import AS_NS2, DEFAULT, MAX_FLOWS
 
 FEWEST, MOST = 10, 10_000
-# Least ratio to Sojourn's processor time.
-PEERS = {"ns-2": 25, "ns-3": 250}
+# Least ratio to the processor time of Sojourn with a transport.
+PEERS = (("ns-2", AS_NS2, 25), ("ns-3", AS_NS2, 250), ("htsim", AS_NS2, 2), ("htsim", DEFAULT, 2))
 # Most that the cost of a packet may grow from the fewest flows on, each with its own RTT.
-GROWTH = {MOST: 1.6, MAX_FLOWS: 2.5}
+GROWTH = ((AS_NS2, MOST, 1.6), (DEFAULT, MOST, 2.0), (DEFAULT, MAX_FLOWS, 2.5))
 MEMORY_MB = 150
 IDLE_BYTES = 1000
 SPEEDUP = 1.8
@@ -28,9 +28,9 @@ def verdict(document: Document) -> str:
     return "\n".join(f"{what}: {found} ({aim})" for what, found, aim, reached in rows if reached != yes(True))
 
 
-def growth(rows: Sequence[dict[str, Any]], most: int, own: bool) -> float | None:
+def growth(rows: Sequence[dict[str, Any]], most: int, own: bool, simulator: str) -> float | None:
     """Return how many times more a packet costs with so many flows than with the fewest, where that was measured."""
-    cost = {row["flows"]: row["packet_ns"] for row in rows if row["own_rtt"] == own}
+    cost = {row["flows"]: row["packet_ns"] for row in rows if (row["simulator"], row["own_rtt"]) == (simulator, own)}
     return cost[most] / cost[FEWEST] if most in cost else None
 
 
@@ -41,20 +41,23 @@ def _row(what: str, found: str, aim: str, reached: bool) -> list[str]:
 def _peers(document: Document) -> Iterator[list[str]]:
     """Yield each peer's slowest variant, which is how it is used, and its fastest, the least that it can do."""
     rows = document["comparison"]["newreno"]
-    ours = next(row for row in rows if row["simulator"] == "Sojourn")
-    for name, least in PEERS.items():
-        if ratios := [row["net_s"] / ours["net_s"] for row in rows if row["simulator"] == name]:
-            for how, ratio in (("as it is used", max(ratios)), ("at its fastest", min(ratios))):
-                yield _row(f"Times Sojourn's time: {name} {how}", f"{ratio:.1f}", f"at least {least}", ratio >= least)
+    ours = {row["variant"]: row["net_s"] for row in rows if row["simulator"] == "Sojourn"}
+    for name, transport, least in PEERS:
+        if ratios := [row["net_s"] / ours[transport] for row in rows if row["simulator"] == name]:
+            # The same one where a peer has one variant.
+            for ratio, how in {min(ratios): "at its fastest", max(ratios): "as it is used"}.items():
+                what = f"Times the time of {transport}: {name} {how}"
+                yield _row(what, f"{ratio:.1f}", f"at least {least}", ratio >= least)
 
 
 def _flows(document: Document) -> Iterator[list[str]]:
-    rows = document["scaling"]
-    for flows, limit in GROWTH.items():
-        if (grown := growth(rows, flows, own=True)) is not None:
-            what = f"Cost of a packet, {flows:,} flows with own RTTs to {FEWEST}"
+    rows = document["scaling"]["rows"]
+    for simulator, flows, limit in GROWTH:
+        if (grown := growth(rows, flows, own=True, simulator=simulator)) is not None:
+            what = f"Cost of a packet, {flows:,} flows with own RTTs to {FEWEST}: {simulator}"
             yield _row(what, f"{grown:.2f}", f"at most {limit:g}", grown <= limit)
-    peak = next(row["peak_bytes"] for row in rows if row["flows"] == MOST and row["own_rtt"])
+    most = (DEFAULT, MOST, True)
+    peak = next(row["peak_bytes"] for row in rows if (row["simulator"], row["flows"], row["own_rtt"]) == most)
     if peak is not None:
         what = f"Memory of {MOST:,} flows with own RTTs, MB"
         yield _row(what, f"{peak / 1e6:.0f}", f"at most {MEMORY_MB}", peak <= MEMORY_MB * 1e6)

@@ -4,7 +4,8 @@ python -m benchmarks.bench                  # measure, keep the raw numbers, wri
 python -m benchmarks.bench --quick          # one round of everything, to see that it works; nothing is written
 python -m benchmarks.bench --count          # count the instructions of the disciplines (some minutes, needs valgrind)
 python -m benchmarks.bench --only media     # measure the media that stations share again, and write the page with them
-python -m benchmarks.bench --only mix       # count the instructions of what people run again (a minute, needs valgrind)
+python -m benchmarks.bench --only mix       # what people run again, with the peers (a quarter of an hour)
+python -m benchmarks.bench --only comparison  # the dumbbell in all simulators again; --only scaling: many flows
 python -m benchmarks.bench --only hotspots  # the same of where the time goes
 python -m benchmarks.bench --only workers   # a million runs on 64 processes that rest (12 GB of memory)
 python -m benchmarks.bench --render         # write the page again from the raw numbers
@@ -35,8 +36,8 @@ from benchmarks import (
     workers,
 )
 from benchmarks.common import Document, load, save, say, write_page
+from benchmarks.peers.builds import PeerError, build_htsim, build_ns3
 from benchmarks.peers.packages import install, package_version
-from benchmarks.peers.runs import PeerError, build_ns3
 
 ROUNDS = 5
 SCALING_REPEATS = 3
@@ -86,10 +87,10 @@ def measure(*, quick: bool) -> dict[str, Any]:
         "campaign": campaign,
         # Too large for every run.
         "workers": load("performance").get("workers"),
-        "comparison": comparison.compare(have, 1 if quick else ROUNDS),
-        "mix": the_mix(),
+        "comparison": the_comparison(have, 1 if quick else ROUNDS),
+        "mix": the_mix(have),
         "bare": bare.measure() if looped else None,
-        "scaling": scaling.cost_per_packet(1 if quick else SCALING_REPEATS),
+        "scaling": the_scaling(have, 1 if quick else SCALING_REPEATS),
         "idle": scaling.memory_of_an_idle_flow(),
         "large": scaling.large(),
         "media": the_media(1 if quick else ROUNDS),
@@ -117,9 +118,22 @@ def the_media(rounds: int) -> Document:
     return {"machine": machine.describe(), "rows": media.measure(rounds)}
 
 
-def the_mix() -> Document:
-    """Return the instructions of what people run, and of which commit they are."""
-    return {"commit": machine.describe()["commit"], "rows": mix.count()}
+def the_mix(have: set[str]) -> Document:
+    """Return what a packet costs in what people run, and of which commit that is."""
+    child.stay_on_one_core()
+    return {"commit": machine.describe()["commit"], "rows": mix.count(have)}
+
+
+def the_comparison(have: set[str], rounds: int) -> Document:
+    """Return what the dumbbell costs here and in the peers, and where."""
+    child.stay_on_one_core()
+    return {"machine": machine.describe(), **comparison.compare(have, rounds)}
+
+
+def the_scaling(have: set[str], repeats: int) -> Document:
+    """Return what a packet costs at few and at many flows, and where."""
+    child.stay_on_one_core()
+    return {"machine": machine.describe(), "rows": scaling.cost_per_packet(repeats, have)}
 
 
 def the_workers() -> Document:
@@ -134,7 +148,9 @@ def the_hotspots() -> dict[str, Any] | None:
 
 PARTS: dict[str, Callable[[], Any]] = {
     "media": lambda: the_media(ROUNDS),
-    "mix": the_mix,
+    "mix": lambda: the_mix(available_peers()),
+    "comparison": lambda: the_comparison(available_peers(), ROUNDS),
+    "scaling": lambda: the_scaling(available_peers(), SCALING_REPEATS),
     "workers": the_workers,
     "hotspots": the_hotspots,
 }
@@ -166,6 +182,12 @@ def available_peers() -> set[str]:
         say("building the ns-3 peer")
         build_ns3()
         have.add("ns3")
+    try:
+        say("building the htsim peer")
+        build_htsim()
+        have.add("htsim")
+    except PeerError as error:
+        say(f"no htsim: {error}")
     return have
 
 

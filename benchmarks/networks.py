@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import load, paragraph, save, say, table, write_page
-from benchmarks.peers.runs import HERE, build_ns3
+from benchmarks.peers.builds import HERE, build_ns3
 from sojourn import Scenario, scenario
 from sojourn.exported.ns3 import TRANSPORT
 

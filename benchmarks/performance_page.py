@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import aims, kinds, machine, mix, queues
+from benchmarks import aims, comparison, costs, kinds, machine, mix, queues, scaling
 from benchmarks.common import Document, paragraph, table
 
 # Timers that take so many times longer at 50,000 flows than at 10 go through flows.
@@ -19,7 +19,7 @@ def render(document: Document, instructions: Document) -> str:
         machine.sentence(document["machine"]),
         "## What people run",
         *_mix(document["mix"]),
-        "## Against ns-2 and ns-3",
+        "## Against ns-2, ns-3 and htsim",
         *_comparison(document["comparison"]),
         *_bare(document.get("bare")),
         "## Which aims are reached?",
@@ -46,33 +46,53 @@ def render(document: Document, instructions: Document) -> str:
 def _answer(document: Document) -> str:
     """Return what a user wants to know first."""
     rows = document["comparison"]["newreno"]
-    ours = next(row for row in rows if row["simulator"] == "Sojourn")
+    ours = next(row for row in rows if row["variant"] == scaling.DEFAULT)
     found = {
-        name: [row["net_s"] / ours["net_s"] for row in rows if row["simulator"] == name] for name in ("ns-2", "ns-3")
+        name: [row["net_s"] / ours["net_s"] for row in rows if row["simulator"] == name]
+        for name in comparison.SIMULATORS.values()
     }
-    others = " and ".join(
-        f"{min(ratios):.1f} to {max(ratios):.1f} times as long in {name}" for name, ratios in found.items() if ratios
+    others = ", ".join(
+        f"{' to '.join(f'{ratio:.1f}' for ratio in sorted({min(ratios), max(ratios)}))} times as long in {name}"
+        for name, ratios in found.items()
+        if ratios
     )
     minute_ms = 60e3 * ours["net_s"] / document["comparison"]["point"]["duration_s"]
     beside = f" The same scenario takes {others}." if others else ""
     return (
-        f"A minute of ten flows on 4 Mbit/s takes {minute_ms:.1f} ms of one processor core: {ours['packet_ns']:.0f} ns "
-        f"for a packet and its acknowledgement.{beside}"
+        f"A minute of ten flows on 4 Mbit/s takes {minute_ms:.1f} ms of one processor core with the default transport: "
+        f"{ours['packet_ns']:.0f} ns for a packet and its acknowledgement.{beside}"
     )
 
 
 def _mix(counted: Document) -> list[str]:
-    """Return what the scenarios of the mix cost."""
+    """Return what the scenarios of the mix cost, here and in the peers."""
     if counted["rows"] is None:
         return ["Not counted: needs valgrind and cargo."]
-    rows = [[f"`{row['scenario']}`", row["what"], f"{row['instructions']:,.0f}"] for row in counted["rows"]]
-    return [
-        paragraph(f"""Instructions for each {mix.PAYLOAD_BYTES:,} bytes that arrive, with all that this takes:
-            acknowledgements, queues, repairs, statistics. The geometric mean of the first nine is
-            {mix.mean(counted["rows"]):,.0f}; the last is compared with ns-2 below. Counted with valgrind at commit
-            {counted["commit"]}."""),
-        table(["Scenario", "What it has", "Instructions>"], rows),
+    peers = list(comparison.SIMULATORS.values())
+    rows = [
+        [
+            f"`{row['scenario']}`",
+            row["what"],
+            f"{row['instructions']:,.0f}",
+            f"{row['ns']:.0f}",
+            *(_beside(row["peers"].get(name)) for name in peers),
+        ]
+        for row in counted["rows"]
     ]
+    heads = [f"{name}: instructions, ns>" for name in peers]
+    return [
+        paragraph(f"""Instructions and processor time for each {costs.PAYLOAD_BYTES:,} bytes that arrive, with all that
+            this takes: acknowledgements, queues, repairs, statistics. The geometric mean of the first nine is
+            {mix.mean(counted["rows"]):,.0f} instructions. Counted with valgrind and timed at commit
+            {counted["commit"]}; times are medians of {costs.ROUNDS} rounds in which the simulators take turns."""),
+        table(["Scenario", "What it has", "Instructions>", "ns>", *heads], rows),
+        "A dash is a scenario that the peer cannot have:",
+        "\n".join(f"- {reason}" for reason in mix.reasons(counted["rows"])),
+    ]
+
+
+def _beside(cost: dict[str, Any] | None) -> str:
+    return "-" if cost is None else f"{cost['instructions']:,.0f}, {cost['ns']:,.0f}"
 
 
 def _comparison(numbers: dict[str, Any]) -> list[str]:
@@ -83,15 +103,21 @@ def _comparison(numbers: dict[str, Any]) -> list[str]:
     parts = [
         paragraph(f"""{flows} + {flows} NewReno flows on {point["rate_bps"] / 1e6:g} Mbit/s, {point["limit_packets"]}
             packets of DropTail, base RTT {point["rtt_s"] * 1e3:g} ms, {point["duration_s"]:g} simulated seconds:
-            {packets:,.0f} packets and their acknowledgements. User + system time of the process, all on one core,
-            without start-up (what a run costs that builds everything and simulates nothing); medians of
-            {numbers["rounds"]} rounds in which the simulators take turns, each round with another seed."""),
+            {packets:,.0f} packets and their acknowledgements. Is it the same traffic? Means of
+            {numbers["rounds"]} seeds after {point["warmup_s"]:g} s:"""),
+        _traffic(numbers["traffic"], point["rate_bps"]),
+        paragraph("""The transport `rfc` acknowledges every second segment and has SACK and timestamps, which leave
+            1,448 of 1,500 bytes for payload; all others here acknowledge every segment. htsim has no SACK;
+            its retransmission timeout is 250 ms or more, and after one it sends all of its window again, also
+            what has arrived. Those copies are the goodput that it has less. Its packets have no headers:
+            1,460 of their 1,500 bytes are counted as payload. It keeps no distributions of delays."""),
+        paragraph(f"""User + system time of the process, all on one core, without start-up (what a run costs that builds
+            everything and simulates nothing); medians of {numbers["rounds"]} rounds in which the simulators take turns,
+            each round with another seed. {_when(numbers["machine"])}"""),
         _timings(numbers["newreno"]),
-        (
-            f"By its own clock the engine takes {engine['wall_s'] * 1e3:.1f} ms for a run (median; least "
-            f"{engine['wall_s_least'] * 1e3:.1f} ms), {1e9 * engine['wall_s'] / packets:.0f} ns for a packet and its "
-            f"acknowledgement, {1e9 * engine['wall_s'] / engine['events']:.0f} ns for an event."
-        ),
+        paragraph(f"""By its own clock the engine takes {engine["wall_s"] * 1e3:.1f} ms for a run with the transport
+            `ns2` (median; least {engine["wall_s_least"] * 1e3:.1f} ms), {1e9 * engine["wall_s"] / packets:.0f} ns for a
+            packet and its acknowledgement, {1e9 * engine["wall_s"] / engine["events"]:.0f} ns for an event."""),
         paragraph("""What the variants set up is in [the peers' README](../benchmarks/peers/README.md). ns-2 and ns-3
             keep no traces and no per-flow monitors here, which would slow them down; Sojourn always keeps its
             distributions of delay and RTT."""),
@@ -100,6 +126,22 @@ def _comparison(numbers: dict[str, Any]) -> list[str]:
         parts += ["With LEDBAT as the second group (RFC 6817 in Sojourn, `TcpLedbat` in ns-3):"]
         parts += [_timings(numbers["ledbat"])]
     return parts
+
+
+def _traffic(rows: Sequence[dict[str, Any]], rate_bps: float) -> str:
+    heads = ["Utilization, %>", "Queue, packets>", "Drops, %>", "Goodput, % of the rate>", "Timeouts>"]
+    lines = [
+        [
+            row["simulator"],
+            f"{100 * row['utilization']:.2f}",
+            f"{row['queue_packets_mean']:.1f}",
+            f"{100 * row['drop_rate']:.3f}",
+            f"{100 * row['goodput_bps'] / rate_bps:.2f}",
+            "-" if row["timeouts"] is None else f"{row['timeouts']:.1f}",
+        ]
+        for row in rows
+    ]
+    return table(["Simulator", *heads], lines)
 
 
 def _bare(numbers: dict[str, Any] | None) -> list[str]:
@@ -158,16 +200,16 @@ def _media(numbers: dict[str, Any] | None) -> list[str]:
     return [
         "## WiFi",
         paragraph(f"""A simulated minute of a medium that stations share, on one thread. ns-3.37 takes 60 to 90 s
-            for such a minute. Measured at commit {numbers["machine"]["commit"]}; load average before the start
-            {numbers["machine"]["load_before"]:.1f}."""),
+            for such a minute. {_when(numbers["machine"])}"""),
         table(heads, lines),
     ]
 
 
 def _timings(rows: Sequence[dict[str, Any]]) -> str:
-    ours = next(row for row in rows if row["simulator"] == "Sojourn")
+    ours = {row["variant"]: row for row in rows if row["simulator"] == "Sojourn"}
+    ratios = [f"Times {name}>" for name in ours]
     return table(
-        ["Simulator", "Variant", "Start-up, s>", "Run, s>", "Least to most, s>", "ns per packet>", "Ratio>"],
+        ["Simulator", "Variant", "Start-up, s>", "Run, s>", "Least to most, s>", "ns per packet>", *ratios],
         [
             [
                 row["simulator"],
@@ -176,7 +218,7 @@ def _timings(rows: Sequence[dict[str, Any]]) -> str:
                 f"{row['net_s']:.4f}",
                 f"{row['net_s_least']:.4f} to {row['net_s_most']:.4f}",
                 f"{row['packet_ns']:,.0f}",
-                f"{row['net_s'] / ours['net_s']:.1f}",
+                *(f"{row['net_s'] / one['net_s']:.1f}" for one in ours.values()),
             ]
             for row in rows
         ],
@@ -225,17 +267,26 @@ def _workers(swept: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def _scaling(rows: Sequence[dict[str, Any]], idle: dict[str, Any]) -> list[str]:
-    growth = {own: aims.growth(rows, aims.MOST, own) for own in (False, True)}
+def _when(where: dict[str, Any]) -> str:
+    return f"Measured at commit {where['commit']}; load average before the start {where['load_before']:.1f}."
+
+
+def _scaling(numbers: dict[str, Any], idle: dict[str, Any]) -> list[str]:
+    rows = numbers["rows"]
+    growth = {
+        (name, own): aims.growth(rows, aims.MOST, own, name)
+        for name in dict.fromkeys(row["simulator"] for row in rows)
+        for own in (False, True)
+    }
     parts = [
-        (
-            "NewReno flows that start at random in the first seconds; rate and buffer grow with their number, so that "
-            "each keeps its share. Processor time of the runs, one thread."
-        ),
+        paragraph(f"""NewReno flows that start at random in the first seconds; rate and buffer grow with their number,
+            so that each keeps its share. Processor time of the runs, one thread; htsim's includes building its flows.
+            Its one clock asks every flow for its timeout every 10 ms. {_when(numbers["machine"])}"""),
         table(
-            ["Flows>", "RTTs", "Packets>", "Drop rate>", "ns per packet>", "Least to most>", "Peak memory, MB>"],
+            ["Simulator", "Flows>", "RTTs", "Packets>", "Drop rate>", "ns per packet>", "Least to most>", "Peak, MB>"],
             [
                 [
+                    row["simulator"],
                     f"{row['flows']:,}",
                     "one each" if row["own_rtt"] else "equal",
                     f"{row['packets']:,}",
@@ -248,8 +299,11 @@ def _scaling(rows: Sequence[dict[str, Any]], idle: dict[str, Any]) -> list[str]:
             ],
         ),
         table(
-            [f"From {aims.FEWEST} to {aims.MOST:,} flows", "Cost of a packet grows by>"],
-            [["one RTT for each flow" if own else "equal RTTs", f"{ratio:.2f}"] for own, ratio in growth.items()],
+            [f"From {aims.FEWEST} to {aims.MOST:,} flows", "RTTs", "Cost of a packet grows by>"],
+            [
+                [name, "one each" if own else "equal", "-" if ratio is None else f"{ratio:.2f}"]
+                for (name, own), ratio in growth.items()
+            ],
         ),
     ]
     if idle["bytes_each"] is not None:

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks import agreement, behaviour, ledbat_laws, machine, papers, validation_pages
 from benchmarks.bench import available_peers
 from benchmarks.common import load, save, write_page
-from benchmarks.peers.runs import PeerError
+from benchmarks.peers.builds import PeerError
 
 
 def main() -> int:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.peers.builds import NS3_MODULES, build_ns3
 from benchmarks.peers.packages import package_version
 from benchmarks.peers.points import SLOW, Point
-from benchmarks.peers.runs import NS3_MODULES, build_ns3
 from benchmarks.peers.saved import load_reference
 from tests.conftest import Command
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.runs import PeerError, build_ns3
+from benchmarks.peers.builds import PeerError, build_ns3
 from sojourn import _native
 from sojourn.detect.log import FlowLog, Log
 from sojourn.detect.plan import PROBES, Stage

@@ -13,9 +13,10 @@ import json
 import sys
 from collections.abc import Sequence
 
+from benchmarks.peers.builds import PeerError
 from benchmarks.peers.packages import install
 from benchmarks.peers.points import BENCH, Point
-from benchmarks.peers.runs import PeerError, run
+from benchmarks.peers.runs import COMMANDS, run
 from benchmarks.peers.saved import complete, reference, save_reference
 from benchmarks.peers.timing import VARIANTS, time_peers
 
@@ -27,15 +28,15 @@ def _point(arguments: argparse.Namespace) -> Point:
 def main(argv: Sequence[str] | None = None) -> int:
     """Command line; see the module's docstring."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.peers", description="The same dumbbell in ns-2 and ns-3."
+        prog="python -m benchmarks.peers", description="The same dumbbell in ns-2, ns-3 and htsim."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("install", help="install the Debian packages that are missing")
     one = commands.add_parser("run", help="one run, as JSON")
     timing = commands.add_parser("time", help="processor time of the bench scenario")
     grid = commands.add_parser("reference", help="the validation grid, into reference/")
-    for sub in (one, grid):
-        sub.add_argument("peer", choices=["ns2", "ns3"])
+    one.add_argument("peer", choices=list(COMMANDS))
+    grid.add_argument("peer", choices=["ns2", "ns3"])
     one.add_argument("--seed", type=int, default=1)
     for field in dataclasses.fields(Point):
         name = "--" + field.name.replace("_", "-")

@@ -62,6 +62,8 @@ BENCH = Point(duration_s=600.0)
 LOADS = (1.13, 1.57)
 # Packets above which "step" marks all.
 MARKED_ABOVE = 20
+# In all peers' programs.
+START_WITHIN_S = 0.1
 BUCKETS = 16
 
 

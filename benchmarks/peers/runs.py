@@ -1,11 +1,9 @@
-"""One run of a point in a peer: ``run_ns2`` and ``run_ns3`` return the same ``Metrics``.
+"""One run of a point in a peer: the command for each, and ``run``, which returns the same ``Metrics`` for all.
 
 What each script sets, and why, is in README.md beside this file.
 """
 
 import dataclasses
-import glob
-import hashlib
 import json
 import os
 import re
@@ -13,21 +11,15 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.packages import package_version
-from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, PeerName, Point, Senders
+from benchmarks.peers.builds import HERE, PeerError, build_htsim, build_ns3
+from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, START_WITHIN_S, Point, Senders
 
-HERE = Path(__file__).resolve().parent
 NS2_SCRIPT = HERE / "ns2_dumbbell.tcl"
-NS3_SOURCE = HERE / "ns3_dumbbell.cc"
-NS3_MODULES = (
-    *("applications", "nix-vector-routing", "internet", "traffic-control"),
-    *("point-to-point", "network", "core"),
-)
 # What ns3_dumbbell.cc is told of TCP. The defaults of ns-3.37 are spelled out, so that a reader sees them here.
 NS3_SENDERS: Mapping[Senders, Mapping[str, object]] = {
     "alike": {"initial_window": 2, "min_rto": 0.2, "delayed_ack": 1, "timestamps": "false"},
@@ -35,16 +27,12 @@ NS3_SENDERS: Mapping[Senders, Mapping[str, object]] = {
 }
 
 
-class PeerError(RuntimeError):
-    """A peer is missing, does not build, or failed; the message says which and what to do."""
-
-
 @dataclass(frozen=True)
 class Metrics:
     """What one run measured between warm-up and end. ``None`` where the peer cannot tell.
 
     Attributes:
-        peer: "ns-2" or "ns-3".
+        peer: "ns-2", "ns-3" or "htsim".
         seed: the seed of the run.
         utilization: bits whose transmission began, over rate * time (0 to 1, plus at most one packet).
         queue_packets_mean: time average of packets that wait, without the one on the wire.
@@ -135,10 +123,10 @@ def _asked(point: Point, seed: int) -> dict[str, object]:
     }
 
 
-def run_ns2(
+def ns2_command(
     point: Point, seed: int, *, topology: str = "dumbbell", scheduler: str = "Calendar", monitor: bool = True
-) -> Metrics:
-    """Run a point in ns-2.
+) -> list[str]:
+    """Return the command that runs a point in ns-2.
 
     Args:
         point: what to run.
@@ -159,56 +147,10 @@ def run_ns2(
         "scheduler": scheduler,
         "monitor": int(monitor),
     }
-    arguments = [str(part) for pair in keys.items() for part in pair]
-    return _metrics(*_child(["ns", str(NS2_SCRIPT), *arguments]))
+    return ["ns", str(NS2_SCRIPT), *_in_pairs(keys)]
 
 
-def default_cache() -> Path:
-    """Where compiled peers are kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sojourn" / "peers"
-
-
-def _ns3_libraries() -> list[str]:
-    """Linker options for the installed ns-3. Debian's pkg-config files name libraries that may be absent."""
-    for found in sorted(glob.glob("/usr/lib/*/libns3*-core*.so") + glob.glob("/usr/lib/libns3*-core*.so")):
-        prefix, suffix = Path(found).stem.removeprefix("lib").split("-core", 1)
-        if suffix in ("", "-optimized", "-default", "-release"):
-            return [f"-l{prefix}-{module}{suffix}" for module in NS3_MODULES]
-    raise PeerError("ns-3 is not installed (Debian package libns3-dev)")
-
-
-def build_ns3(cache_dir: Path | None = None, source: Path = NS3_SOURCE) -> Path:
-    """Compile a program with -O2 against the installed ns-3 and return it.
-
-    A build is reused until the source, the compiler or the package changes.
-
-    Args:
-        cache_dir: folder for the program; ``default_cache()`` where absent.
-        source: the program in C++.
-    """
-    compiler = shutil.which("g++")
-    if compiler is None:
-        raise PeerError("g++ is not installed (Debian package g++)")
-    libraries = _ns3_libraries()
-    compiler_version = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
-    key = hashlib.sha256(source.read_bytes())
-    for part in (package_version("libns3-dev") or "", compiler_version, *libraries):
-        key.update(part.encode() + b"\0")
-    folder = cache_dir or default_cache()
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / f"{source.stem}-{key.hexdigest()[:16]}"
-    if not program.exists():
-        partial = program.with_suffix(f".{os.getpid()}")
-        command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(source), *libraries]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
-            raise PeerError(f"{source.name} does not compile here: {first}")
-        partial.replace(program)
-    return program
-
-
-def run_ns3(
+def ns3_command(
     point: Point,
     seed: int,
     *,
@@ -217,8 +159,8 @@ def run_ns3(
     fifo: str = "disc",
     monitor: bool = True,
     cache_dir: Path | None = None,
-) -> Metrics:
-    """Run a point in ns-3.
+) -> list[str]:
+    """Return the command that runs a point in ns-3.
 
     Args:
         point: what to run.
@@ -243,16 +185,49 @@ def run_ns3(
         "fifo": fifo,
         "monitor": str(monitor).lower(),
     }
-    program = build_ns3(cache_dir)
-    return _metrics(*_child([str(program), *(f"--{key}={value}" for key, value in keys.items())]))
+    return [str(build_ns3(cache_dir)), *(f"--{key}={value}" for key, value in keys.items())]
 
 
-def run(peer: PeerName, point: Point, seed: int, **options: Any) -> Metrics:
-    """Run a point in the named peer; options are those of ``run_ns2`` or ``run_ns3``."""
-    return run_ns2(point, seed, **options) if peer == "ns2" else run_ns3(point, seed, **options)
+def htsim_command(
+    point: Point,
+    seed: int,
+    *,
+    rtts: int = 1,
+    start_within_s: float = START_WITHIN_S,
+    monitor: bool = True,
+    cache_dir: Path | None = None,
+) -> list[str]:
+    """Return the command that runs a point in htsim: DropTail and NewReno only, and no UDP.
+
+    Args:
+        point: what to run.
+        seed: of start times; nothing else is random.
+        rtts: how many different round-trip times the flows have, evenly spread from 0.5 to 1.5 of the point's.
+        start_within_s: the flows start at random until then, seconds.
+        monitor: False leaves the counting queue out (queue figures other than drops are then None); only for timing.
+        cache_dir: see ``build_htsim``.
+    """
+    found = (point.queue, point.other, point.ecn, point.load, point.bottleneck_delay_s)
+    if found != ("droptail", "newreno", False, 0.0, 0.0):
+        raise PeerError(f"htsim is compared with droptail, newreno, no ECN, load and delay of the bottleneck: {found}")
+    keys = {name: value for name, value in _asked(point, seed).items() if not isinstance(value, str)}
+    keys |= {"monitor": int(monitor), "rtts": rtts, "start_within": start_within_s}
+    return [str(build_htsim(cache_dir)), *_in_pairs(keys)]
 
 
-def startup_cpu_s(peer: PeerName, point: Point, repeats: int = 5, **options: Any) -> float:
+def _in_pairs(keys: Mapping[str, object]) -> list[str]:
+    return [str(part) for pair in keys.items() for part in pair]
+
+
+COMMANDS: Mapping[str, Callable[..., list[str]]] = {"ns2": ns2_command, "ns3": ns3_command, "htsim": htsim_command}
+
+
+def run(peer: str, point: Point, seed: int, **options: Any) -> Metrics:
+    """Run a point in a peer of ``COMMANDS``; options are those of its function."""
+    return _metrics(*_child(COMMANDS[peer](point, seed, **options)))
+
+
+def startup_cpu_s(peer: str, point: Point, repeats: int = 5, **options: Any) -> float:
     """Median processor time in seconds of building the point and simulating nothing, to be subtracted."""
     idle = dataclasses.replace(point, duration_s=0.0, warmup_s=0.0)
     return statistics.median(run(peer, idle, seed, **options).cpu_s for seed in range(1, repeats + 1))

@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers.builds import HERE
 from benchmarks.peers.packages import package_version
 from benchmarks.peers.points import FAMILIES, PeerName, Point
-from benchmarks.peers.runs import HERE, MEASURED, Metrics, run
+from benchmarks.peers.runs import MEASURED, Metrics, run
 
 REFERENCE = HERE / "reference"
 

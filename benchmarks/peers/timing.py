@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.peers.points import BENCH, PeerName, Point
+from benchmarks.peers.points import BENCH, Point
 from benchmarks.peers.runs import run, startup_cpu_s
 
 
@@ -28,7 +28,7 @@ class Timing:
     packet_ns: float
 
 
-VARIANTS: Mapping[str, tuple[PeerName, Mapping[str, Any]]] = {
+VARIANTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "ns2 dumbbell": ("ns2", {}),
     "ns2 dumbbell, heap": ("ns2", {"scheduler": "Heap"}),
     "ns2 direct": ("ns2", {"topology": "direct"}),
@@ -36,6 +36,7 @@ VARIANTS: Mapping[str, tuple[PeerName, Mapping[str, Any]]] = {
     "ns3 dumbbell": ("ns3", {}),
     "ns3 direct": ("ns3", {"topology": "direct"}),
     "ns3 direct, device fifo, no monitor": ("ns3", {"topology": "direct", "fifo": "device", "monitor": False}),
+    "htsim": ("htsim", {"monitor": False}),
 }
 
 

@@ -59,6 +59,13 @@ impl<T> Ring<T> {
         self.first = self.first.wrapping_add(1);
     }
 
+    /// Removes the entries below `number`, which lies in the ring or just beyond.
+    #[inline]
+    pub fn remove_below(&mut self, number: u32) {
+        debug_assert!(number.wrapping_sub(self.first) <= self.len());
+        self.first = number;
+    }
+
     /// All entries in order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len()).map(|index| &self[self.first.wrapping_add(index)])

@@ -73,7 +73,7 @@ pub struct Receiver {
     beyond: Option<Box<Beyond>>,
     /// Whether it is anything now. Asked of each segment, which is not to wait for another place in memory.
     has_gap: bool,
-    /// Whether each segment is acknowledged at once, and nothing but what TCP always says is told with it.
+    /// Whether only `ack_every` and `deadline` let acknowledgements wait, and marks are echoed as RFC 3168 has it.
     is_plain: bool,
     /// Segments that wait for an acknowledgement.
     pending: u32,
@@ -127,10 +127,7 @@ impl Receiver {
             next: 0,
             beyond: None,
             has_gap: false,
-            is_plain: options.ack_every <= 1
-                && options.ack_policy == AckPolicy::Count
-                && options.sack != Sack::Dsack
-                && options.ecn != Feedback::Accurate,
+            is_plain: options.ack_policy == AckPolicy::Count && options.ecn != Feedback::Accurate,
             pending: 0,
             deadline: Time::NEVER,
             last_acked: 0,
@@ -263,18 +260,24 @@ impl Receiver {
     /// A data segment arrived, `marked` if it carries CE.
     #[inline(always)]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
-        if !self.is_plain {
+        if !self.is_plain || self.has_gap || segment.number != self.next {
             return self.on_any_data(segment, marked, now);
         }
-        debug_assert!(self.next == self.last_acked && self.pending == 0 && self.deadline == Time::NEVER);
         self.delay_nanos = self.delay_of(segment, now);
         self.echo = marked || (self.echo && !segment.ecn.has(EcnFlags::CWR));
-        if segment.number == self.next {
+        if segment.number == self.last_acked {
             self.stamp = segment.stamp;
         }
-        let is_new = self.take(segment.number);
+        self.next += 1;
+        self.pending += 1;
+        if self.pending < self.ack_every {
+            self.deadline = self.deadline.min(self.latest_answer(now));
+            return Arrival { is_new: true, ack: None };
+        }
+        self.pending = 0;
+        self.deadline = Time::NEVER;
         self.last_acked = self.next;
-        Arrival { is_new, ack: Some(self.plain_ack()) }
+        Arrival { is_new: true, ack: Some(self.plain_ack()) }
     }
 
     /// One-way delay of `segment`, which arrives `now`, in ns.
@@ -284,7 +287,7 @@ impl Receiver {
         now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + difference
     }
 
-    /// The same, whatever has arrived before.
+    /// A data segment arrived that is not the next one of a plain receiver, or after which something is missing.
     #[inline(never)]
     fn on_any_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
         self.tell_time(now);
@@ -414,16 +417,6 @@ impl Receiver {
     /// Stores `number`; whether it was new.
     #[inline(always)]
     fn take(&mut self, number: u32) -> bool {
-        if number != self.next || self.has_gap {
-            return self.take_any(number);
-        }
-        self.next += 1;
-        true
-    }
-
-    /// The same where something is missing.
-    #[inline(never)]
-    fn take_any(&mut self, number: u32) -> bool {
         if number > self.next {
             self.has_gap = true;
             return self.beyond.get_or_insert_default().take(number, self.sack);
@@ -431,11 +424,12 @@ impl Receiver {
         number == self.next && self.fill()
     }
 
-    /// Takes the next segment where something is missing.
-    #[inline(never)]
+    /// Takes the next segment, and what was received beyond it.
+    #[inline(always)]
     fn fill(&mut self) -> bool {
         self.next += 1;
-        if let Some(beyond) = &mut self.beyond
+        if self.has_gap
+            && let Some(beyond) = &mut self.beyond
             && let Some(end) = beyond.end_from(self.next)
         {
             self.next = end;

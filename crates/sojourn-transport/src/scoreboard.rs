@@ -174,16 +174,15 @@ impl Scoreboard {
         }
     }
 
-    /// Removes the first segment of a [calm](Scoreboard::is_calm) board where all below `number` is that one alone, it was
-    /// sent once, and others are outstanding; when it was sent.
+    /// Removes all below `number` from a [calm](Scoreboard::is_calm) board where they were sent once and others are outstanding;
+    /// when the last of them was sent. There must be one.
     #[inline]
-    pub fn acknowledge_first(&mut self, number: u32) -> Option<Time> {
-        let first = self.first();
-        if number != first + 1 || number >= self.next() || self.records[first].is(Mark::Ambiguous) {
+    pub fn acknowledge_calm(&mut self, number: u32) -> Option<Time> {
+        if number >= self.next() || (self.first()..number).any(|below| self.records[below].is(Mark::Ambiguous)) {
             return None;
         }
-        let sent = self.records[first].sent();
-        self.records.remove_first();
+        let sent = self.records[number - 1].sent();
+        self.records.remove_below(number);
         Some(sent)
     }
 

@@ -144,6 +144,21 @@ fn delivered_names_the_segment_sent_last() {
     assert_eq!((delivered.newest, delivered.sent, delivered.unambiguous), (4, at(4), true));
 }
 
+/// The fast path covers several segments, but none that was sent again, and not the last one outstanding.
+#[test]
+fn several_are_covered_at_once_where_each_was_sent_once() {
+    let mut calm = board(5);
+    assert_eq!(calm.acknowledge_calm(3), Some(at(2)));
+    assert_eq!((calm.first(), calm.outstanding()), (3, 2));
+    assert_eq!(calm.acknowledge_calm(5), None);
+    assert_eq!((calm.first(), calm.outstanding()), (3, 2));
+    let mut again = board(5);
+    again.mark_lost(1);
+    again.retransmit(1, at(50));
+    assert_eq!(again.acknowledge_calm(3), None);
+    assert_eq!(again.acknowledge_calm(1), Some(at(0)));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Send(u32),

@@ -136,10 +136,9 @@ impl Sender {
             && self.reduction.is_none()
             && self.board.is_calm()
             && !(marks.is_some() && self.ecn.is_on());
-        let measured = self.measured(&segment.plain(), delivered.sent, newest, now);
+        let measured = self.measured(&segment.plain(), new, delivered.sent, newest, now);
         self.control.on_ack(&Ack {
             newly_acked,
-            delivered: new,
             advanced: acknowledged,
             selective: segment.blocks > 0,
             flight: f64::from(before.flight),
@@ -153,14 +152,14 @@ impl Sender {
         window.filter(|window| self.control.window() < *window && self.control.reduced())
     }
 
-    /// What the control is told of an acknowledgement of one segment, as on the fast path, sent at `sent`.
+    /// What the control is told of an acknowledgement of `new` segments, as on the fast path, the last one sent at `sent`.
     #[inline(always)]
-    pub(super) fn measured(&self, ack: &PlainAck, sent: Time, newest: Option<Span>, now: Time) -> Ack {
+    pub(super) fn measured(&self, ack: &PlainAck, new: u32, sent: Time, newest: Option<Span>, now: Time) -> Ack {
         Ack {
             now,
-            newly_acked: 1,
-            delivered: 1,
-            advanced: 1,
+            newly_acked: new,
+            delivered: new,
+            advanced: new,
             outstanding: self.board.outstanding(),
             selective: false,
             flight: 0.0,

@@ -1,12 +1,12 @@
-//! The fast path: an acknowledgement covers the first outstanding segment and no other, reports nothing else, and nothing is
-//! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again. So is what it does
+//! The fast path: an acknowledgement covers the first outstanding segments, each sent once, reports nothing else, and nothing
+//! is under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again. So is what it does
 //! upon a duplicate that reports nothing else, and what [`Sender::poll_transmit`] does where only window and pacing
 //! say whether the next segment goes.
 
 use super::Sender;
 use super::recovery::State;
 use super::sending::Choice;
-use crate::options::{Disorder, Options, Reducing};
+use crate::options::{Disorder, Options, Reducing, Timers};
 use crate::segment::{PlainAck, Segment};
 use sojourn_congestion::{Ack, Control};
 use sojourn_core::{Span, Time};
@@ -15,7 +15,9 @@ use sojourn_core::{Span, Time};
 pub(super) struct FastPath {
     /// Segments in flight before it.
     flight: u32,
-    /// When the segment that it covers was sent.
+    /// How many it covers.
+    covered: u32,
+    /// When the last of them was sent.
     sent: Time,
 }
 
@@ -31,14 +33,15 @@ pub(super) enum Beyond {
     Paced,
 }
 
-/// Whether acknowledgements of a sender with `options` may take the fast path: no loss detection by time, no window that follows what is
-/// delivered. What else lets segments go than the window takes that away too: pauses, bursts, a receiver that
+/// Whether acknowledgements of a sender with `options` may take the fast path: no loss detection or round trips as Linux has
+/// them, no window that follows what is delivered. What else lets segments go than the window takes that away too: pauses, bursts, a receiver that
 /// steers.
 pub(super) fn has_fast_path(options: &Options) -> bool {
     !options.detection.is_by_time()
         && options.reducing == Reducing::AtOnce
         && options.disorder != Disorder::Conservation
         && !options.ecn.counts()
+        && options.constants.rto.timers != Timers::Linux
 }
 
 impl Sender {
@@ -54,9 +57,14 @@ impl Sender {
         if suspicion | reports != 0 {
             return None;
         }
+        let covered = number.saturating_sub(self.board.first());
+        // A rate is sampled here over the life of one segment only.
+        if covered == 0 || (covered > 1 && self.rate.is_some()) {
+            return None;
+        }
         let flight = self.board.outstanding();
-        let sent = self.board.acknowledge_first(number)?;
-        Some(FastPath { flight, sent })
+        let sent = self.board.acknowledge_calm(number)?;
+        Some(FastPath { flight, covered, sent })
     }
 
     /// What follows from an acknowledgement on the fast path, which [`on_ack`](Sender::on_ack) explains step by step.
@@ -64,10 +72,10 @@ impl Sender {
     pub(super) fn on_fast_path(&mut self, plain: &PlainAck, found: &FastPath, now: Time) -> Option<Span> {
         debug_assert!(self.reduction.is_none() && self.recovery.is_calm(&self.board));
         let newest = Some(now.since(found.sent));
-        let sample = self.sample_rtt(plain, 1, newest, now);
+        let sample = self.sample_rtt(plain, found.covered, newest, now);
         self.restart_timeout(now);
         self.idle.on_acknowledged(now);
-        let measured = self.measured(plain, found.sent, newest, now);
+        let measured = self.measured(plain, found.covered, found.sent, newest, now);
         let mut ack = Ack { flight: f64::from(found.flight), ..measured };
         if self.rate.is_some() {
             self.sample_fast_path(&mut ack);
