@@ -470,7 +470,8 @@ _THRESHOLD = """**picoquic's CUBIC** answers losses only while it estimates that
     lost (`picoquic_cc_hystart_loss_test` in cc_common.c with `PICOQUIC_SMOOTHED_LOSS_THRESHOLD`, called in cubic.c),
     where RFC 9438 section 4.6 reduces the window at each congestion event. Marks it answers at once. Under CoDel,
     which drops here, it loses {drops:.1f} % of its packets (Sojourn's {own:.2f} %) and takes {share:.0f} % of the link
-    beside CUBIC. Its Prague has the same threshold."""
+    beside CUBIC. In a copy whose threshold is 0 it loses at most 0.3 % under the six queues of the law. Its Prague has
+    the same threshold."""
 _SCTP = """**sctp-proto** counts in `process_fast_retransmission` (src/association/mod.rs) up to three reports of a
     hole and asks whether there are just three: a hole that reached three during a recovery is never sent again before
     the timer (RFC 9260 section 7.2.4). `get_data_packets_to_retransmit` compares the congestion window with what is
