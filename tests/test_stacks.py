@@ -435,7 +435,9 @@ def test_an_application_of_a_stack_may_pause(path, toy):
     found = record(mine["stack"])
     # At 1, 2, 3 and 4 s, two datagrams each.
     assert (found["groups"]["mine"]["fct_ms"]["count"], found["flows"][0]["delivered_bytes"]) == (4, 4 * 2392)
-    with pytest.raises(StackError, match=r"connection 0 at 2\.000000 s: .* 2392 bytes more, and its write is NULL"):
+    with pytest.raises(
+        StackError, match=r"^toy\d+: connection 0 at 2\.000000 s: .* 2392 bytes more, and its write is NULL"
+    ):
         record(toy("free, 28, sender_write};", "free, 28, NULL};\n    (void)sender_write;"))
 
 
