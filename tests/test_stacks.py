@@ -195,6 +195,60 @@ def test_a_maintainer_gets_a_test_of_each_law(changes, broken, said, tmp_path):
     assert re.search(said, done.stdout), done.stdout
 
 
+OWN_CONTROL = """
+use sojourn_endpoint::laws::Subject;
+use sojourn_stack_quinn::quinn_proto::congestion::{Controller, ControllerFactory};
+use std::{any::Any, sync::Arc, time::Instant};
+
+#[derive(Clone, Debug)]
+struct Fixed(u64);
+
+impl Controller for Fixed {
+    fn on_congestion_event(&mut self, _: Instant, _: Instant, _: bool, _: u64) {}
+    fn on_mtu_update(&mut self, _: u16) {}
+    fn window(&self) -> u64 { self.0 }
+    fn clone_box(&self) -> Box<dyn Controller> { Box::new(self.clone()) }
+    fn initial_window(&self) -> u64 { self.0 }
+    fn into_any(self: Box<Self>) -> Box<dyn Any> { self }
+}
+
+impl ControllerFactory for Fixed {
+    fn build(self: Arc<Self>, _: Instant, _: u16) -> Box<dyn Controller> { Box::new((*self).clone()) }
+}
+
+sojourn_endpoint::laws! {
+    Subject::new("mine", &|asked| sojourn_stack_quinn::connection(asked, Arc::new(Fixed(WINDOW))))
+}
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("window", "broken"),
+    [
+        # 31 and 101 packets; the path holds 33, and with its buffer 67.
+        ("46_000", set()),
+        ("150_000", {"lone_loss"}),
+    ],
+)
+def test_a_control_of_ones_own_in_quinn_has_the_laws(window, broken, tmp_path):
+    package = '[package]\nname = "own-control"\nversion = "0.0.0"\nedition = "2024"\n[profile.dev]\nopt-level = 1\n'
+    needed = "".join(
+        f"{name} = {{ path = '{folder}' }}\n"
+        for name, folder in (("sojourn-endpoint", RUST), ("sojourn-stack-quinn", ROOT / "stacks" / "quinn"))
+    )
+    (tmp_path / "Cargo.toml").write_text(f"{package}[dev-dependencies]\n{needed}", encoding="utf-8")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "lib.rs").write_text("", encoding="utf-8")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "laws.rs").write_text(OWN_CONTROL.replace("WINDOW", window), encoding="utf-8")
+    shutil.copy(ROOT / "stacks" / "quinn" / "Cargo.lock", tmp_path)
+    words = ("cargo", "test", "--quiet", "--offline", "--target-dir", TARGET, "--test", "laws")
+    done = subprocess.run(list(map(str, words)), cwd=tmp_path, capture_output=True, text=True, check=False)
+    found = set(re.findall(r"^    (\w+)$", done.stdout, re.M))
+    assert (found >= broken, bool(found) == bool(broken)) == (True, True), done.stdout + done.stderr
+
+
 @pytest.mark.long
 def test_a_stack_in_c_is_tried(toy, command):
     tried = command("try", "--stack", toy(), "--low-priority-bound", "50", "--queue", "fq_codel", "--json")
