@@ -27,11 +27,13 @@ STACKS: dict[str, dict[str, str | None]] = {
     "quinn": {"newreno": "newreno", "cubic": "cubic", "bbr": "bbr"},
     "quiche": {"reno": "newreno", "cubic": "cubic", "bbr": "bbr"},
     "s2n-quic": {"cubic": "cubic", "bbr": "bbr"},
+    "picoquic": {"newreno": "newreno", "cubic": "cubic", "bbr": "bbr"},
     "sctp": {"sctp": "newreno"},
     "smoltcp": {"reno": "newreno", "cubic": "cubic"},
+    "str0m": {"gcc": None},
 }
 """The controls of each, and Sojourn's of the same name, which is that of a suite, too. SCTP's control, of RFC 9260,
-grows and halves as NewReno."""
+grows and halves as NewReno; str0m's is Google's for media, which Sojourn does not have."""
 LOGGED = {"quinn": ("newreno", "cubic"), "quiche": ("reno", "cubic")}
 """Those that write qlog, and controls whose reductions have a size."""
 PATHS: dict[str, tuple[Mapping[str, Any], bool]] = {
@@ -402,6 +404,11 @@ def _faults(cells: Mapping[str, Mapping[str, Any]]) -> list[str]:
             own=cells["s2n-quic bbr droptail"]["alone"][_OWN]["queue_ms"],
         ),
         _FIXED,
+        _THRESHOLD.format(
+            drops=of("picoquic cubic codel", "drop_percent"),
+            own=cells["picoquic cubic codel"]["alone"][_OWN]["drop_percent"],
+            share=of("picoquic cubic codel", "share_percent", "beside"),
+        ),
         _SCTP,
         _WINDOW.format(drops=of("smoltcp cubic droptail", "drop_percent")),
     ]
@@ -459,6 +466,12 @@ _RATE = """**s2n-quic's BBR** overestimates the bandwidth: `on_ack` in src/recov
 _FIXED = """**s2n-quic's loss detection** has the thresholds of RFC 9002 section 6.1, three packets and 9/8 of a
     round trip, and does not adapt them to reordering. The RFC leaves that open; it is why A.18 fails: in a copy
     with 1000 packets and two round trips it uses 98 %."""
+_THRESHOLD = """**picoquic's CUBIC** answers losses only while it estimates that more than 15 % of all packets are
+    lost (`picoquic_cc_hystart_loss_test` in cc_common.c with `PICOQUIC_SMOOTHED_LOSS_THRESHOLD`, called in cubic.c),
+    where RFC 9438 section 4.6 reduces the window at each congestion event. Marks it answers at once. Under CoDel,
+    which drops here, it loses {drops:.1f} % of its packets (Sojourn's {own:.2f} %) and takes {share:.0f} % of the link
+    beside CUBIC. In a copy whose threshold is 0 it loses at most 0.3 % under the six queues of the law. Its Prague has
+    the same threshold."""
 _SCTP = """**sctp-proto** counts in `process_fast_retransmission` (src/association/mod.rs) up to three reports of a
     hole and asks whether there are just three: a hole that reached three during a recovery is never sent again before
     the timer (RFC 9260 section 7.2.4). `get_data_packets_to_retransmit` compares the congestion window with what is
@@ -470,7 +483,9 @@ _WINDOW = """**smoltcp's congestion window** does not bound what is in flight: `
     nothing."""
 _METHOD = """Quinn's and quiche's datagrams have up to 1480 bytes with their IP and UDP headers, Sojourn's segments
     1500; SCTP's packets have 1500 with those of UDP (RFC 6951). Smoltcp has no SACK and no ECN here, quiche and
-    sctp-proto no ECN; quinn and s2n-quic have both, so that queues which mark do not drop their packets. Smoltcp's
+    sctp-proto no ECN; quinn, s2n-quic and picoquic have both, so that queues which mark do not drop their packets.
+    Str0m has no ECN, and its application is a video: a transfer has ended where all of it has arrived, which nothing
+    assures. Smoltcp's
     buffers have 256 KiB, more than the path holds. Each stack paces, or does not, as it does by default. Quiche reads
     the machine's clock and draws from its random numbers: in its program both are the simulation's."""
 

@@ -123,7 +123,8 @@ def divisions(result: "Measured", run: int = 0) -> list[Division]:
     if "station" in result.scenario:
         return []
     capacities = dict(zip(native.links, native.mean_rates_mbps(), strict=True))
-    greedy = [group.name for group in result.scenario.group if _wants_all(group)]
+    # The connections of a stack compete as others do. They have no row: what their packets carry is the stack's own.
+    wanting = {group.name: "stack" in group for group in result.scenario.group if _wants_all(group)}
     packets = {name: packet for (name, _), packet in zip(native.groups, native.packets(), strict=True)}
     payloads = {name: 1.0 - header / packet for name, (packet, header, _) in packets.items()}
     framings = {
@@ -133,12 +134,12 @@ def divisions(result: "Measured", run: int = 0) -> list[Division]:
     ways = list(networks.ways(native))
     goodputs = [flow.goodput_mbps for flow in result.runs[run].flows]
     wanted = [
-        (links, max(capacities.values(), default=0.0) if group in greedy else goodput / (payloads[group] or 1.0))
+        (links, max(capacities.values(), default=0.0) if group in wanting else goodput / (payloads[group] or 1.0))
         for (group, links), goodput in zip(ways, goodputs, strict=True)
     ]
     fair = max_min(capacities, wanted, [framings[group] for group, _ in ways])
     found = []
-    for name in greedy:
+    for name in (name for name, is_stack in wanting.items() if not is_stack):
         places = [place for place, (group, _) in enumerate(ways) if group == name]
         own = [(fair[place] * payloads[name], goodputs[place]) for place in places]
         parts = [goodput / share for share, goodput in own if share > 0.0]
@@ -149,8 +150,7 @@ def divisions(result: "Measured", run: int = 0) -> list[Division]:
 
 
 def _wants_all(group: Mapping[str, Any]) -> bool:
-    # What the packets of a stack carry is the stack's own.
-    return "stack" not in group and group["traffic"]["kind"] == "bulk" and "size" not in group["traffic"]
+    return group["traffic"]["kind"] == "bulk" and "size" not in group["traffic"]
 
 
 def waits(result: "Measured", run: int = 0) -> dict[str, dict[str, float]]:

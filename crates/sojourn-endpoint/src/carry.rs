@@ -88,6 +88,8 @@ struct End {
     delivered_bytes: u64,
     /// What its application has written, of a receiver all that there is.
     written_bytes: u64,
+    /// Datagrams of the connection that are under way, of a sender.
+    flying: u32,
     /// Calls at the present instant.
     calls: u32,
     called_at: Time,
@@ -96,7 +98,8 @@ struct End {
 impl End {
     fn new(connection: usize, stack: Box<dyn Endpoint>, flow: usize, key: FlowKey) -> End {
         let (start, called_at) = (Time::ZERO, Time::ZERO);
-        End { connection, stack, flow, key, start, delivered_bytes: 0, written_bytes: u64::MAX, calls: 0, called_at }
+        let (delivered_bytes, written_bytes, flying, calls) = (0, u64::MAX, 0, 0);
+        End { connection, stack, flow, key, start, delivered_bytes, written_bytes, flying, calls, called_at }
     }
 
     fn next_wake(&self) -> Time {
@@ -123,6 +126,24 @@ impl End {
     }
 }
 
+/// Whether something can still happen to a connection, or all has arrived: one that waits for nothing is at fault, and a record
+/// would take it for slow.
+fn alive(ends: &[End]) -> Result<(), Failure> {
+    let [sender, receiver] = ends else { unreachable!("a connection has two ends") };
+    let (written_bytes, delivered_bytes) = (sender.written_bytes, receiver.delivered_bytes);
+    let waits = ends.iter().any(|end| end.stack.next_wake() < Time::NEVER) || sender.flying > 0;
+    if waits || delivered_bytes >= written_bytes {
+        return Ok(());
+    }
+    let written = if written_bytes == u64::MAX {
+        "bytes of a transfer without end".into()
+    } else {
+        format!("of {written_bytes} bytes")
+    };
+    let said = format!("both its ends wait for nothing; {delivered_bytes} {written} have arrived");
+    Err(sender.fault(sender.called_at.max(receiver.called_at), said))
+}
+
 struct Carrier<'a> {
     session: &'a mut Session<Scenario>,
     /// Both ends of each connection, one beside the other.
@@ -142,7 +163,7 @@ impl Carrier<'_> {
             let until = wake.max(self.session.now()).min(if event < end { event + INSTANT } else { end }).min(end);
             self.session.advance(until, monitor)?;
             if until >= end {
-                return Ok(());
+                return self.ends.chunks_exact(2).try_for_each(alive);
             }
             self.hand_over()?;
             for index in 0..self.ends.len() {
@@ -167,6 +188,7 @@ impl Carrier<'_> {
         let mut departures: Vec<Departure> = Vec::new();
         for sender in (0..self.ends.len()).step_by(2) {
             self.session.take_departures(self.ends[sender].flow, &mut departures);
+            self.ends[sender].flying -= departures.len() as u32;
             for departure in departures.drain(..) {
                 if let Some((ecn, _)) = departure.arrived {
                     let datagram = std::mem::take(&mut self.datagrams[departure.token as usize]);
@@ -217,6 +239,7 @@ impl Carrier<'_> {
             std::mem::swap(&mut self.datagrams[token as usize], &mut self.room);
             let bytes = bytes as u32 + header_bytes;
             let travels_back = index % 2 == 1;
+            self.ends[index - usize::from(travels_back)].flying += 1;
             let dscp = self.session.dscp(flow);
             self.session.enter(flow, &OutsidePacket { token, bytes, payload_bytes: 0, key, ecn, dscp, travels_back });
         }

@@ -114,7 +114,8 @@ fn a_transfer_takes_what_arithmetic_says() {
     // A round trip of 20 ms, and 1 ms for 1000 bytes: 476 segments in 10 s, one more is under way.
     let found = record(PATH, vec![pair(Sender::new(10_000), Receiver::default())]).expect("it rests");
     assert_eq!(found.flows[0].delivered_bytes, 476 * BYTES as u64);
-    let whole = record(PATH, vec![pair(Sender::new(100), Receiver::default())]).expect("it rests");
+    let text = format!("{PATH}traffic = {{ kind = \"bulk\", size = \"97200 B\" }}\n");
+    let whole = record(&text, vec![pair(Sender::new(100), Receiver::default())]).expect("it rests");
     assert_eq!(whole.flows[0].delivered_bytes, 100 * BYTES as u64);
 }
 
@@ -207,6 +208,15 @@ fn what_no_stack_may_do_is_one_sentence() {
     assert!(panics.contains("it does not come to rest") || panics.contains("it panicked: no stack"), "{panics}");
     let forgets = said(vec![pair(Sender::new(10_000), Forgetful(9))]);
     assert!(forgets.contains("delivered_bytes fell from 8 to 7; it only grows"), "{forgets}");
+    // Its 100 segments take 21 ms each, the last acknowledgement comes in at 2.1 s.
+    let stops = said(vec![pair(Sender::new(100), Receiver::default())]);
+    assert!(stops.contains("connection 0 at 2.10"), "{stops}");
+    assert!(
+        stops.ends_with("both its ends wait for nothing; 97200 bytes of a transfer without end have arrived"),
+        "{stops}"
+    );
+    let never = said(vec![pair(Burst(100, true), Receiver::default())]);
+    assert!(never.contains("connection 0 at 0.000000 s: both its ends wait for nothing; 0 bytes"), "{never}");
     let none = said(Vec::new());
     assert!(none.contains("0 connections need as many flows"), "{none}");
 }
@@ -260,7 +270,8 @@ fn a_scenario_says_what_its_connections_are_asked_for() {
     let seen = RefCell::new(Vec::new());
     let connect = |asked: &Asked| {
         seen.borrow_mut().push((asked.control.clone(), asked.seed, asked.number, asked.bytes));
-        Ok(pair(Sender::new(1), Receiver::default()))
+        let segments = asked.bytes.map_or(u32::MAX, |bytes| bytes.div_ceil(BYTES as u64) as u32);
+        Ok(pair(Sender::new(segments), Receiver::default()))
     };
     simulate(scenario(&text), 3, None, &connect).expect("it rests");
     let slow = || Some("slow".to_owned());

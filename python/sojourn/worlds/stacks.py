@@ -188,6 +188,12 @@ def run(
     words = [f"series={wanted.bin_s!r}" if word == SERIES else word for word in wanted.keep]
 
     def one(seed: int) -> StackRun:
+        try:
+            return kept(seed)
+        except StackError as error:
+            raise StackError(f"{Path(name).name}: {error}") from None
+
+    def kept(seed: int) -> StackRun:
         if not wanted.keep:
             return StackRun(seed, record_of(program, text, seed))
         with contextlib.ExitStack() as failed:

@@ -1,87 +1,18 @@
 //! Connections of quinn behind a scenario's path, in virtual time; prints the run's record as JSON.
 //!
-//! `sojourn-stack-quinn SCENARIO [SEED]`: each flow of the scenario's groups with `stack` is a connection. The control is quinn's
-//! own `cubic` (the default), `newreno` or `bbr`, or one of Sojourn's as `sojourn:NAME`. `sockets` has the same ends over real sockets.
+//! `sojourn-stack-quinn SCENARIO [SEED]`, as for all stacks of Sojourn. `sockets` has the same ends over real sockets.
 
-mod driven;
-mod keys;
 mod sockets;
-mod stack;
 
-use driven::Factory;
-use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
-use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn_proto::{ClientConfig, QlogConfig, ServerConfig, TransportConfig, VarInt};
-use sojourn_endpoint::{Asked, Connection, command};
-use stack::Quinn;
-use std::error::Error;
-use std::fs::File;
-use std::io::BufWriter;
+use sojourn_endpoint::command;
+use sojourn_stack_quinn::{connect, controls};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Instant;
-
-/// Room for what is under way on any path of the ready scenarios: nothing but the congestion window is to hold a sender back.
-const WINDOW_BYTES: u32 = 64_000_000;
-
-/// Quinn's own controls.
-const CONTROLS: [&str; 3] = ["cubic", "newreno", "bbr"];
-/// What comes before the name of one of Sojourn's.
-const OWN: &str = "sojourn:";
-
-/// The controls that are asked for, by name.
-fn controller(name: &str, seed: u64) -> Result<Arc<dyn ControllerFactory + Send + Sync>, Box<dyn Error>> {
-    Ok(match name {
-        "cubic" => Arc::new(CubicConfig::default()),
-        "newreno" => Arc::new(NewRenoConfig::default()),
-        "bbr" => Arc::new(BbrConfig::default()),
-        _ => match name.strip_prefix(OWN) {
-            Some(own) => Arc::new(Factory::new(own, seed)?),
-            None => {
-                return Err(format!("found the control {name:?}; allowed: {}, {OWN}NAME", CONTROLS.join(", ")).into());
-            }
-        },
-    })
-}
-
-/// Both ends of a connection.
-fn connect(asked: &Asked) -> Result<Connection, Box<dyn Error>> {
-    let (server_tls, client_tls) = keys::configs(asked.seed)?;
-    let zero = Instant::now();
-    let mut transport = TransportConfig::default();
-    if let Some(file) = &asked.qlog {
-        let mut log = QlogConfig::default();
-        log.writer(Box::new(BufWriter::new(File::create(file)?))).start_time(zero);
-        transport.qlog_stream(log.into_stream());
-    }
-    let control = asked.control.as_deref().unwrap_or("cubic");
-    transport.congestion_controller_factory(controller(control, asked.seed + asked.number as u64)?);
-    transport.send_window(u64::from(WINDOW_BYTES)).max_idle_timeout(None);
-    let mut client = ClientConfig::new(Arc::new(QuicClientConfig::try_from(client_tls)?));
-    client.transport_config(Arc::new(transport));
-    let mut server = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(server_tls)?));
-    let mut transport = TransportConfig::default();
-    transport.receive_window(VarInt::from_u32(WINDOW_BYTES)).stream_receive_window(VarInt::from_u32(WINDOW_BYTES));
-    transport.max_idle_timeout(None);
-    server.transport_config(Arc::new(transport));
-    let seeds = [1u8, 2].map(|side| {
-        let mut seeds = [side; 32];
-        seeds[..8].copy_from_slice(&asked.seed.to_le_bytes());
-        seeds[8..16].copy_from_slice(&(asked.number as u64).to_le_bytes());
-        seeds
-    });
-    Ok(Connection {
-        sender: Box::new(Quinn::client(client, asked.bytes, zero, seeds[0])),
-        receiver: Box::new(Quinn::server(Arc::new(server), zero, seeds[1])),
-    })
-}
 
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     match sockets::command_of(&words) {
         None => {
-            let own = sojourn_congestion::DESCRIPTORS.iter().map(|control| format!("{OWN}{}", control.name));
-            let controls: Vec<_> = CONTROLS.map(str::to_owned).into_iter().chain(own).collect();
+            let controls = controls();
             command(&controls.iter().map(String::as_str).collect::<Vec<_>>(), &connect)
         }
         Some(Ok(())) => ExitCode::SUCCESS,

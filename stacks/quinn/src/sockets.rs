@@ -6,9 +6,9 @@
 //!
 //! Both are processes of their own: the key is of the seed, so either knows that of the other.
 
-use crate::connect;
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use sojourn_endpoint::{Asked, Connection, Ecn, Endpoint, Time};
+use sojourn_stack_quinn::connect;
 use std::error::Error;
 use std::fs::File;
 use std::io::{IoSliceMut, Write};
