@@ -37,6 +37,7 @@ def tidy(figure: "Figure", *, below: bool = False) -> None:
             _turn_names(axes),
             _fit(axes.yaxis.label, axes.get_window_extent().height, upright=True),
             _fit(axes.xaxis.label, axes.get_window_extent().width * 1.15, upright=False),
+            _fit(axes.title, axes.get_window_extent().width * 1.15, upright=False),
         )
         for axes in figure.axes
     ]

@@ -288,7 +288,8 @@ def _counted(own: list[Pair]) -> str:
 @figure(
     "red",
     "red",
-    "No RED from 1500 B gives what the paper found (star). Each point is a RED: TCP's share beside LEDBAT and TCP-LP",
+    "No RED from 1500 B gives what the paper found (star). Each point is a RED: TCP's share beside LEDBAT and TCP-LP; "
+    "bars on the kernel are 95 % intervals",
 )
 def all_reds(means: Means) -> "Figure":
     """Draw TCP's shares behind every RED."""
@@ -315,7 +316,7 @@ def all_reds(means: Means) -> "Figure":
         axes.set_xlabel("TCP's share beside LEDBAT [%]")
         axes.set_ylabel("TCP's share beside TCP-LP [%]")
 
-    return panels(["1+1 flows behind RED from 1500 B; bars on the kernel are 95 % intervals"], draw, height_in=3.4)
+    return panels(["1+1 flows behind RED from 1500 B"], draw, height_in=3.4)
 
 
 @figure(
