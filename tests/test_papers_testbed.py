@@ -48,8 +48,8 @@ def test_what_the_kernel_has_of_itself_is_simulated() -> None:
         return background["transport"]
 
     # Programs bring their timers; TCP's wait for the kernel's ticks.
-    assert transport("table3-sim", control="LEDBAT", queue="FIFO") == "libutp"
-    assert transport("today-sim", control="LEDBAT, RFC 6817") == "linux"
+    assert transport("table3-sim", control="LEDBAT", queue="FIFO") == {"preset": "libutp"}
+    assert transport("today-sim", control="LEDBAT, RFC 6817") == {"preset": "linux"}
     assert transport("today-sim", control="Vegas") == {"preset": "linux", "timer_tick": "10 ms"}
     dctcp = transport("today-dctcp-sim", queue="CAKE")
     assert (dctcp["timer_tick"], dctcp["ecn"]) == ("10 ms", "accurate")
@@ -60,6 +60,30 @@ def test_what_the_kernel_has_of_itself_is_simulated() -> None:
     drr = simulated("today-sim", queue="DRR")["bottleneck.queue"]
     assert (drr["kind"], drr["depth"], drr["limit"]) == ("sfq", 127, "1270 packets")
     assert simulated("today-sim", queue="CAKE, marked")["group"][1]["dscp"] == "le"
+
+
+def test_offloads_and_windows_are_those_of_tcp_alone() -> None:
+    def both(sweep: str, control: str, offload: str) -> list[dict[str, Any]]:
+        groups: list[dict[str, Any]] = simulated(sweep, control=control, offload=offload)["group"]
+        return groups[:2]
+
+    for sweep in ("fifo-sim", "red-fit-sim"):
+        assert not any("host" in group for group in both(sweep, "TCP-LP", "off"))
+        assert [group["host"]["burst"] for group in both(sweep, "TCP-LP", "on")] == [45, 45]
+        # libutp sends datagrams.
+        assert ["host" in group for group in both(sweep, "LEDBAT", "on")] == [True, False]
+    window = simulated("fifo-sim", control="TCP-LP", receive_window="64 KiB")["group"]
+    assert [group["transport"]["receive_window"] for group in window[:2]] == ["65536 B", "65536 B"]
+
+
+def test_table_4_over_the_internet_is_shaped_below_the_line() -> None:
+    base = STUDY.plan("internet-sim")["base"]
+    shaper, line = (next(hop for hop in base["hop"] if hop["name"] == name) for name in ("shaper", "line-up"))
+    # 1500 bytes are 32 cells of 53 in PPPoA: what the line leaves to packets slightly exceeds what the sender sends.
+    assert shaper["rate"] == "500 kbit/s"
+    assert 500 < 640 * 1500 / (32 * 53) < 570
+    assert line["rate"] == "640 kbit/s"
+    assert {group["rtt"] for group in base["group"]} == {"50 ms"}
 
 
 def test_a_simulation_has_the_start_times_of_a_run_on_the_kernel() -> None:

@@ -114,6 +114,24 @@ def test_kept_means_give_kept_verdicts(kept: Path, study: Path, command: Command
     assert done.code == 0, done.err
     assert "the kept means give the kept verdicts" in done.out
     assert "(100 %)" in done.out
+    assert re.search(r"0 of [1-9]\d* verdicts? survives? a number that is wrong by ten", done.out)
+
+
+def test_a_verdict_that_survives_a_number_wrong_by_ten_is_named(
+    kept: Path, study: Path, tmp_path: Path, command: Command
+) -> None:
+    assert kept
+    loose = tmp_path / "loose"
+    shutil.copytree(study, loose)
+    file = loose / "study.toml"
+    # No share comes near the bound, also where that is ten times as small.
+    text = file.read_text(encoding="utf-8")
+    claim = 'name = "loose"\ntext = "any"\nsweep = "capacity"\nmetric = "share"\n'
+    claim += 'relation = "less than"\nvalue = 100000\nsays = "any"\n'
+    file.write_text(text.replace("[[item.claim]]", f"[[item.claim]]\n{claim}\n[[item.claim]]", 1), encoding="utf-8")
+    done = command("study", "check", loose, "--mutate")
+    assert "survives: " in done.out
+    assert "loose: value is wrong by ten" in done.out
 
 
 def test_a_changed_claim_is_noticed(kept: Path, study: Path, tmp_path: Path, command: Command) -> None:

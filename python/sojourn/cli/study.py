@@ -220,10 +220,14 @@ def check(path: str, *, mutate: bool, as_json: bool) -> int:
     runs = {name: plan.runs for name, plan in found.plans().items()}
     left_out = replay.left_out(found, found.replayed())
     wrong = replay.differences(found)
-    noticed = mutation.score(found) if mutate else None
+    noticed = (mutation.score(found), mutation.wrong_by_ten(found)) if mutate else None
     if as_json:
         document = {"name": found.name, "runs": runs, "left_out": left_out, "differences": wrong}
-        render.print_json(document if noticed is None else {**document, "mutations": asdict(noticed)})
+        render.print_json(
+            document
+            if noticed is None
+            else {**document, "mutations": asdict(noticed[0]), "wrong_by_ten": asdict(noticed[1])}
+        )
         return FAILED if wrong else 0
     click.echo(f"{found.name}: {len(runs)} sweeps of {sum(runs.values())} runs")
     for name in left_out:
@@ -236,7 +240,8 @@ def check(path: str, *, mutate: bool, as_json: bool) -> int:
     if not wrong:
         click.echo("the kept means give the kept verdicts")
     if noticed is not None:
-        click.echo(mutation.as_text(noticed))
+        click.echo(mutation.as_text(noticed[0]))
+        click.echo(mutation.ten_as_text(noticed[1]))
     return FAILED if wrong else 0
 
 

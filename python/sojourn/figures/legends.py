@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
+from matplotlib.textpath import text_to_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ABOVE = "above"
 """The label of a legend that stands over its panel, and is laid out anew where the figure gets another width."""
 
-_POINTS_PER_INCH = 72
+POINTS_PER_INCH = 72
 _MAX_COLUMNS = 7
 _LEFT_OF_AXES_IN = 0.6
 """About what the axis of a panel takes, over which its legend begins."""
@@ -40,13 +40,11 @@ def columns(labels: Sequence[str], width_in: float) -> int:
     """Return how many columns of a legend fit into a width, in inches: at least one, and no more than its rows need."""
     settings = mpl.rcParams
     font = FontProperties(family=settings["font.family"], size=settings["legend.fontsize"])
-    em_in = font.get_size_in_points() / _POINTS_PER_INCH
+    em_in = font.get_size_in_points() / POINTS_PER_INCH
     sample_in = (settings["legend.handlelength"] + settings["legend.handletextpad"]) * em_in
     gap_in = settings["legend.columnspacing"] * em_in
     border_in = 2 * settings["legend.borderpad"] * em_in
-    entries_in = [
-        sample_in + TextPath((0, 0), label, prop=font).get_extents().width / _POINTS_PER_INCH for label in labels
-    ]
+    entries_in = [sample_in + _width_of(label, font) / POINTS_PER_INCH for label in labels]
 
     def fits(count: int) -> bool:
         # The first columns have one entry more where they are not all alike.
@@ -58,6 +56,12 @@ def columns(labels: Sequence[str], width_in: float) -> int:
     # Fewer columns of as many rows are more alike.
     alike = -(-len(labels) // -(-len(labels) // fitting)) if labels else 1
     return alike if fits(alike) else fitting
+
+
+def _width_of(label: str, font: FontProperties) -> float:
+    """Return how wide a label of several lines is, in points."""
+    lines = label.split("\n")
+    return max(float(text_to_path.get_text_width_height_descent(line, font, ismath=False)[0]) for line in lines)
 
 
 def _width_in(figure: Any) -> float:

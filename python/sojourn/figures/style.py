@@ -90,18 +90,19 @@ def styled() -> Iterator[None]:
 def drawn(height_in: float, width_in: float = PAGE_WIDTH_IN) -> Iterator[Drawing]:
     """Draw a figure of a size in the common style."""
     with styled():
-        yield Drawing(figsize=(width_in, height_in), layout="constrained")
+        yield Drawing(figsize=(width_in, height_in), layout="constrained", dpi=DPI)
 
 
 @contextlib.contextmanager
 def laid_out(figure: Figure) -> Iterator[None]:
-    """Lay a figure out once for all files that it is saved to meanwhile: laying out takes longer than drawing."""
-    engine, dpi = figure.get_layout_engine(), figure.dpi
+    """Lay a figure out once for all files that it is saved to meanwhile: laying out takes longer than drawing.
+
+    One that has not changed since it was laid out is left as it is.
+    """
+    engine = figure.get_layout_engine()
     with styled():
-        # Letters are not of quite the same width at every resolution.
-        figure.dpi = DPI
-        lay_out(figure)
-        figure.dpi = dpi
+        if figure.stale:
+            lay_out(figure)
         # In this style None stands for no engine.
         figure.set_layout_engine(None)
         try:
@@ -117,6 +118,8 @@ def lay_out(figure: Figure) -> None:
         figure.draw_without_rendering()
     else:
         engine.execute(figure)
+    # Whatever is changed from now on makes the figure stale again.
+    figure.stale = False
 
 
 def save_figure(figure: Figure, path: Path) -> None:

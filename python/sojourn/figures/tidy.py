@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from sojourn.figures.legends import POINTS_PER_INCH
 from sojourn.figures.style import INK, lay_out
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 _NAME = "name of a point"
 _OFFSETS = ((4, 2), (-4, 2), (4, -7), (-4, -7), (0, 5), (0, -10), (9, 9), (-9, 9), (9, -14), (-9, -14))
 """Where a name may stand beside its point, in points; the first that is free is taken."""
+
+_MARKER_POINTS = 4.3
+"""Diameter of a point."""
 
 
 def name_points(axes: "Axes", points: Iterable[tuple[float, float, str]]) -> None:
@@ -33,6 +37,7 @@ def tidy(figure: "Figure", *, below: bool = False) -> None:
             _turn_names(axes),
             _fit(axes.yaxis.label, axes.get_window_extent().height, upright=True),
             _fit(axes.xaxis.label, axes.get_window_extent().width * 1.15, upright=False),
+            _fit(axes.title, axes.get_window_extent().width * 1.15, upright=False),
         )
         for axes in figure.axes
     ]
@@ -40,7 +45,7 @@ def tidy(figure: "Figure", *, below: bool = False) -> None:
         # Labels of another height leave another room for what is in the panels.
         lay_out(figure)
     for axes in figure.axes:
-        _part_names(axes)
+        _part_names(axes, figure.dpi / POINTS_PER_INCH)
 
 
 def _say_once(figure: "Figure", *, below: bool) -> None:
@@ -94,14 +99,14 @@ def _fit(label: "Text", room: float, *, upright: bool) -> bool:
     return label.get_text() != before
 
 
-def _part_names(axes: "Axes") -> None:
-    """Move names of points that overlap each other or another point to where there is room."""
+def _part_names(axes: "Axes", per_point: float) -> None:
+    """Move names of points that overlap each other or another point to where there is room; `per_point` is pixels."""
     from matplotlib.text import Annotation
 
     names = [one for one in axes.texts if isinstance(one, Annotation) and one.get_gid() == _NAME]
     if not names:
         return
-    taken: list[Bbox] = [_around(axes, one) for one in names]
+    taken: list[Bbox] = [_around(axes, one, per_point) for one in names]
     for name in names:
         boxes = [(offset, _moved(name, offset)) for offset in _OFFSETS]
         inside = axes.get_window_extent()
@@ -116,12 +121,13 @@ def _moved(name: "Annotation", offset: tuple[float, float]) -> "Bbox":
     return name.get_window_extent()
 
 
-def _around(axes: "Axes", name: "Annotation") -> "Bbox":
+def _around(axes: "Axes", name: "Annotation", per_point: float) -> "Bbox":
     """Return the box of a point's marker."""
     from matplotlib.transforms import Bbox
 
     x, y = axes.transData.transform(name.xy)
-    return Bbox([[x - 3, y - 3], [x + 3, y + 3]])
+    half = _MARKER_POINTS / 2 * per_point
+    return Bbox([[x - half, y - half], [x + half, y + half]])
 
 
 def _overlap(box: "Bbox", taken: "Iterable[Bbox]", inside: "Bbox") -> float:

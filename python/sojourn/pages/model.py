@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 
 from sojourn.pages.laboratory import FILE, Link
 from sojourn.report import NO_VALUE, Grid
@@ -35,6 +36,17 @@ class Cell:
             return cls(str(value))
         return cls(str(value) if isinstance(value, int) else f"{value:.4g}", float(value))
 
+    def html(self, *, numeric: bool) -> str:
+        """Return it as HTML; `numeric` says that its column holds numbers."""
+        text = escape(self.text)
+        if self.address:
+            text = f'<a href="{escape(self.address)}">{text}</a>'
+        kind = " ".join(filter(None, ("n" if numeric else "", self.tone)))
+        said = f' class="{kind}"' if kind else ""
+        if self.value is not None:
+            said += f' data-value="{self.value}"'
+        return f"<td{said}>{text}</td>"
+
 
 @dataclass(frozen=True)
 class Table:
@@ -49,6 +61,18 @@ class Table:
     def of_grid(cls, grid: Grid, caption: str = "") -> "Table":
         """Return a table of text as a page has it: what begins with a number is sorted by it."""
         return cls(grid.headers, [[_from_text(text) for text in row] for row in grid.rows], caption)
+
+    def body(self, most: int = 0) -> str:
+        """Return its rows as HTML, or the first `most` of them: a page has 100,000 cells, too many for a template.
+
+        >>> Table(["queue", "ms"], [[Cell("a < b"), Cell.of(0.5)]]).body()
+        '<tr><td>a &lt; b</td><td class="n" data-value="0.5">0.5</td></tr>'
+        """
+        numeric = self.numeric
+        rows = self.rows[:most] if most else self.rows
+        return "\n".join(
+            f"<tr>{''.join(cell.html(numeric=of) for cell, of in zip(row, numeric, strict=True))}</tr>" for row in rows
+        )
 
     @property
     def numeric(self) -> list[bool]:

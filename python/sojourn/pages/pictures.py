@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 NARROW_IN = 3.5
 _NARROW_PANEL_IN = 2.3
+_MAX_STACKED = 6
+"""Panels of several rows that stand one below the other on a narrow screen; of more, the whole would be too long."""
 
 
 def picture(
@@ -114,13 +116,14 @@ def narrowed(figure: "Figure", width_in: float = NARROW_IN) -> "Figure":
     panels = [axes for axes in copy.axes if axes.get_subplotspec() is not None]
     height = figure.get_size_inches()[1]
     grid = panels[0].get_gridspec() if panels else None
-    if grid is not None and grid.nrows == 1 and all(axes.get_gridspec() is grid for axes in panels):
+    stacks = grid is not None and (grid.nrows == 1 or (grid.ncols > 1 and len(panels) <= _MAX_STACKED))
+    if grid is not None and stacks and all(axes.get_gridspec() is grid for axes in panels):
         with styled():
             below = copy.add_gridspec(len(panels), 1)
         for row, axes in enumerate(panels):
             axes.set_subplotspec(below[row, 0])
             axes.tick_params(labelleft=True, labelbottom=True)
-        height = max(_NARROW_PANEL_IN, height * 0.7) * len(panels)
+        height = max(_NARROW_PANEL_IN, height * 0.7 / grid.nrows) * len(panels)
     copy.set_size_inches(width_in, height)
     with styled():
         _lay_out_legends(copy)

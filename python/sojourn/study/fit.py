@@ -260,12 +260,9 @@ class _OfNumber:
         return self.known[place]
 
     def _number(self, place: tuple[Any, ...]) -> Number:
-        cells = [
-            one
-            for there, some in self.places.items()
-            if all(value in {wanted, ANY} for value, wanted in zip(there, place, strict=True))
-            for one in some
-        ]
+        # Every value of an axis may be the one, or stand for it.
+        stands = itertools.product(*([wanted, ANY] for wanted in place))
+        cells = [one for there in stands for one in self.places.get(there, [])]
         runs = {len(cell.number.values) for _, cell in cells}
         if len(runs) != 1 or min(runs) < _LEAST_RUNS:
             message = "a fit needs two runs or more at each point, the same number at all: seeds = 5"

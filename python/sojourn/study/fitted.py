@@ -39,20 +39,43 @@ def first_of(sweep: str, tables: Mapping[str, Any]) -> str:
 
 
 def under_fit(means: Means, item: str, tables: Mapping[str, Any]) -> Means | None:
-    """Return means in which each sweep is the one with the settings found, for an item that `fit` names.
+    """Return means in which each sweep and measure is the one with the settings found, for an item that `fit` names.
 
-    None where these were not run: they belong to an item that is repeated by its name alone.
+    None where these were not run: they belong to an item of their own.
     """
     said = tables.get("fit", {})
-    sweeps: Mapping[str, str] = said.get("sweeps", {})
-    found = {name: means.sweeps[own] for name, own in sweeps.items() if own in means.sweeps}
-    if item not in said.get("items", []) or len(found) < len(sweeps):
+    own: Mapping[str, str] = {**said.get("sweeps", {}), **said.get("measures", {})}
+    there = {name: one for name, one in own.items() if name in means.sweeps}
+    if item not in said.get("items", []) or not set(there.values()) <= means.sweeps.keys():
         return None
+    found = {name: means.sweeps[one] for name, one in there.items()}
 
     def scenario(sweep: str, **at: Any) -> "Scenario":
-        return means.scenario(sweeps.get(sweep, sweep), **at)
+        return means.scenario(own.get(sweep, sweep), **at)
 
     return Means({**means.sweeps, **found}, means.units, scenario)
+
+
+def in_sweeps(claim: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the tables of a claim where its sweeps have other names; None where not all of them have.
+
+    Some of its numbers with one reading and some with another are none of its readings.
+    """
+    lacking = False
+
+    def renamed(tables: Any, key: str = "") -> Any:
+        nonlocal lacking
+        if isinstance(tables, dict):
+            return {key: renamed(value, key) for key, value in tables.items()}
+        if isinstance(tables, list):
+            return [renamed(value) for value in tables]
+        if key != "sweep" or not isinstance(tables, str):
+            return tables
+        lacking |= tables not in names
+        return names.get(tables, tables)
+
+    found: dict[str, Any] = renamed(dict(claim))
+    return None if lacking else found
 
 
 def under_fit_caption(caption: str) -> str:

@@ -254,7 +254,15 @@ _SWEEP: dict[str, Rule] = {
     "runs": _each(_LINE),
     "name": _FILE,
 }
-_FIT = _keys({"items": _each(_LINE), "figures": _each(_LINE), "sweeps": _named(_FILE, _FILE), "set": _TABLE})
+_FIT = _keys(
+    {
+        "items": _each(_LINE),
+        "figures": _each(_LINE),
+        "sweeps": _named(_FILE, _FILE),
+        "measures": _named(_FILE, _FILE),
+        "set": _TABLE,
+    }
+)
 _BESIDE = _keys({"axis": _LINE, "key": _LINE, "levels": _each(_LINE)})
 STUDY: Rules = {
     "name": _FILE,

@@ -21,7 +21,7 @@ from sojourn.reading import input_error, printable, read_toml, shown, unknown_na
 from sojourn.registry import PlugIn, sentence_of
 from sojourn.study import claims, drawings, scenes
 from sojourn.study import means as reduced
-from sojourn.study.fitted import change, first_of, under_fit, under_fit_caption, with_fitted
+from sojourn.study.fitted import change, first_of, in_sweeps, under_fit, under_fit_caption, with_fitted
 from sojourn.study.kinds import CLAIM, FIGURE, ITEM, STUDY, check_kinds, check_known
 from sojourn.study.lab import Lab
 from sojourn.study.marks import Outcome, marked
@@ -249,9 +249,9 @@ class StudyFolder:
                 raise unknown_name(f"{item['name']}: again: the study has no item", name, list(items))
             for claim in self._own_claims(items[name]):
                 relations = {part.get("relation", claim.get("relation")) for part in claim.get("parts", [{}])}
-                if not relations <= {None, "shown"}:
-                    kept = {key: value for key, value in claim.items() if key not in {"name", "main"}}
-                    yield {**_with_sweeps(kept, said.get("sweeps", {})), "text": f"{name}: {claim['text']}"}
+                kept = {key: value for key, value in claim.items() if key not in {"name", "main"}}
+                if not relations <= {None, "shown"} and (read := in_sweeps(kept, said.get("sweeps", {}))) is not None:
+                    yield {**read, "text": f"{name}: {claim['text']}"}
 
     def figures(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the figures of an item in the same way."""
@@ -455,16 +455,6 @@ def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome], reading
             own=said.get("own", not (outcome.paper or said["paper"])),
             of=claims.without_readings(said["of"], outcome.at, readings),
         )
-
-
-def _with_sweeps(tables: Any, names: Mapping[str, str]) -> Any:
-    """Return the tables of a claim where sweeps have other names."""
-    if isinstance(tables, dict):
-        return {
-            key: names.get(value, value) if key == "sweep" and isinstance(value, str) else _with_sweeps(value, names)
-            for key, value in tables.items()
-        }
-    return [_with_sweeps(value, names) for value in tables] if isinstance(tables, list) else tables
 
 
 def _with_sets(tables: Any, sets: Mapping[str, Any]) -> Any:

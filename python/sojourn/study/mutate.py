@@ -2,8 +2,9 @@
 
 import ast
 import copy
+import itertools
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from sojourn import _native
 from sojourn.study.load import CODE, StudyFolder
 from sojourn.study.marks import parts
+from sojourn.study.relations import relation
 from sojourn.study.replay import left_out, rows
 
 _OPPOSITE = {
@@ -24,7 +26,10 @@ _OPPOSITE = {
 }
 _OTHERWISE = {**_OPPOSITE, **{there: here for here, there in _OPPOSITE.items()}, "equal": "above"}
 _NUMBERS = ("value", "paper", "tolerance", "often")
+_DECIDE = ("value", "paper", "range")
+"""Numbers of a claim that its verdict is about."""
 _MORE = 1.1
+_Change = Callable[[Mapping[str, Any]], Iterator[tuple[str, dict[str, Any]]]]
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
     ast.GtE: ast.Lt,
@@ -80,14 +85,44 @@ def score(study: StudyFolder) -> Score:
     return Score(caught, survivors)
 
 
+def wrong_by_ten(study: StudyFolder) -> Score:
+    """Replay each claim that holds with its number ten times as large, and as small: one of them has to break it."""
+    means = study.replayed()
+    expected = rows(study, means)
+    absent = left_out(study, means)
+    caught, survivors = 0, []
+    for (what, item), pair in itertools.groupby(_of_claims(study, _by_ten), lambda one: (one.what, one.item)):
+        if item in absent:
+            continue
+        before = [row for row in expected if row["item"] == item]
+        after = [rows(one.study, means, item) for one in pair]
+        # A number may be of one place of several that a claim is about.
+        decided = [
+            [now["agrees"] for now in both]
+            for then, *both in zip(before, *after, strict=True)
+            if then["agrees"] and any(now["margin"] != then["margin"] for now in both)
+        ]
+        if any(all(verdicts) for verdicts in decided):
+            survivors.append(what)
+        elif decided:
+            caught += 1
+    return Score(caught, survivors)
+
+
 def mutants(study: StudyFolder) -> Iterator[Mutant]:
     """Yield the study with one claim changed: a comparison inverted, a tolerance, a number, a place or a metric."""
+    yield from _of_claims(study, _changed)
+    for what, module in _modules(study):
+        yield Mutant(what, replace(study, code=module))
+
+
+def _of_claims(study: StudyFolder, change: _Change) -> Iterator[Mutant]:
     for index, item in enumerate(study.tables["item"]):
         # With what the item says for all its claims, which guards each of them as their own keys do.
         for number, claim in enumerate(study.claims(item)[: len(item.get("claim", []))]):
             for part in [None, *range(len(claim.get("parts", [])))]:
                 tables = claim if part is None else claim["parts"][part]
-                for what, changed in _changed(tables):
+                for what, changed in change(tables):
                     tables_of_study = copy.deepcopy(dict(study.tables))
                     place = tables_of_study["item"][index]["claim"]
                     if part is None:
@@ -96,8 +131,6 @@ def mutants(study: StudyFolder) -> Iterator[Mutant]:
                         place[number]["parts"][part] = changed
                     named = f"{item['name']}: {claim.get('name') or claim['text']}: {what}"
                     yield Mutant(named, replace(study, tables=tables_of_study), item["name"])
-    for what, module in _modules(study):
-        yield Mutant(what, replace(study, code=module))
 
 
 def _changed(claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -122,12 +155,24 @@ def _changed(claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "the order is reversed", {**claim, "order": claim["order"][::-1]}
 
 
-def _numbers(given: Any) -> Iterator[tuple[str, Any]]:
+def _by_ten(claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield a claim with each number that decides it ten times as large, then as small; zero has no size."""
+    said = claim.get("relation", "shown")
+    read = ("paper",) if said == "near" else relation(said).keys
+    for key in (one for one in _DECIDE if one in read):
+        pairs = zip(*(_numbers(claim.get(key), factor) for factor in (10.0, 0.1)), strict=True)
+        for pair in pairs:
+            for named, changed in pair:
+                if changed != claim[key]:
+                    yield f"{key}{named} is wrong by ten", {**claim, key: changed}
+
+
+def _numbers(given: Any, factor: float = _MORE) -> Iterator[tuple[str, Any]]:
     """Yield a value with each number in it changed."""
     if isinstance(given, Mapping | list):
         places = given.items() if isinstance(given, Mapping) else enumerate(given)
         for place, value in places:
-            for named, changed in _numbers(value):
+            for named, changed in _numbers(value, factor):
                 whole: Any = given.copy() if isinstance(given, list) else dict(given)
                 whole[place] = changed
                 yield f".{place}{named}", whole
@@ -135,13 +180,14 @@ def _numbers(given: Any) -> Iterator[tuple[str, Any]]:
         words = given.split()
         for number, word in enumerate(words):
             if word.replace(".", "", 1).isdigit():
-                yield "", " ".join([*words[:number], f"{_more(float(word)):g}", *words[number + 1 :]])
+                yield "", " ".join([*words[:number], f"{_more(float(word), factor):g}", *words[number + 1 :]])
     elif isinstance(given, int | float) and not isinstance(given, bool):
-        yield "", _more(given)
+        yield "", _more(given, factor)
 
 
-def _more(number: float) -> float:
-    return number * _MORE if number else _MORE
+def _more(number: float, factor: float = _MORE) -> float:
+    # Zero stays what it is where a factor is what is asked for.
+    return number * factor if number or factor != _MORE else _MORE
 
 
 def _modules(study: StudyFolder) -> Iterator[tuple[str, ModuleType]]:
@@ -207,3 +253,14 @@ def as_text(found: Score) -> str:
     total = found.caught + len(found.survivors)
     head = f"{found.caught} of {total} changes are noticed ({100 * found.part:.0f} %)"
     return "\n".join([head, *(f"not noticed: {one}" for one in found.survivors)])
+
+
+def ten_as_text(found: Score) -> str:
+    r"""Return how many verdicts survive a number that is wrong by ten, and which, one a line.
+
+    >>> ten_as_text(Score(19, ["fig1: it rises: value is wrong by ten"]))
+    '1 of 20 verdicts survive a number that is wrong by ten (5 %)\nsurvives: fig1: it rises: value is wrong by ten'
+    """
+    total = found.caught + len(found.survivors)
+    head = f"{len(found.survivors)} of {total} verdicts survive a number that is wrong by ten"
+    return "\n".join([f"{head} ({100 * (1 - found.part):.0f} %)", *(f"survives: {one}" for one in found.survivors)])

@@ -111,7 +111,9 @@ def _places(plan: "Plan") -> Iterator[tuple[dict[str, Any], list[int]]]:
 
 
 @measure("responses-testbed", of=("testbed-50", "testbed-17"))
+@measure("responses-testbed-fit", of=("testbed-50-fit", "testbed-17-fit"))
 @measure("responses-adsl", of=("adsl-1", "adsl-6"))
+@measure("responses-adsl-fit", of=("adsl-1-fit", "adsl-6-fit"))
 @measure("responses-sooner", of=("adsl-1-sooner", "adsl-6-sooner"))
 @measure("responses-every", of="testbed-17-every")
 @measure("responses-more", of=("testbed-50-more", "testbed-17-more"))
@@ -136,7 +138,9 @@ def responses(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
 
 
 @measure("sizes-testbed", of=("testbed-50", "testbed-17"))
+@measure("sizes-testbed-fit", of=("testbed-50-fit", "testbed-17-fit"))
 @measure("sizes-adsl", of=("adsl-1", "adsl-6"))
+@measure("sizes-adsl-fit", of=("adsl-1-fit", "adsl-6-fit"))
 def by_size(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
     """Yield mean size and mean response time for each class of sizes with enough transfers, over all runs."""
     transfers = _transfers(plan, dataset)

@@ -6,14 +6,16 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.data.rows import GROUP, GROUPS, POINT, SEED
 from sojourn.study import Means, Number, Outcome, changes, claim, figure, measure
-from sojourn.study import fit as fits
 from sojourn.study.means import by_run
 from sojourn.worlds.linux.plan.flows import moments
+
+from .senders import START
+from .senders import groups as all_groups
+from .unprinted import a_red
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,27 +51,12 @@ _WHY = {
     **{("DCTCP", queue): _DCTCP for queue in ("CoDel", "FQ-CoDel", "CAKE", "CHOKe")},
     **{("LEDBAT", queue): _LIBUTP for queue in ("RED", "PIE")},
 }
-# The ticks of user-mode Linux, which its TCP's timers wait for.
-_TICK = {"timer_tick": "10 ms"}
-# Controls that are programs on the kernel, and bring their timers: libutp, and the project's own code over UDP.
-_OWN_TIMERS = {"libutp": "libutp", "ledbat": "linux"}
-_START = {"uniform": ["0 s", "0.1 s"]}
-# What ping sends: 56 bytes of data, 8 of ICMP, 20 of IP, five times a second.
-_PING = {
-    "name": "ping",
-    "transport": "linux",
-    "flows": 1,
-    "rtt": "30 ms",
-    "traffic": {"kind": "cbr", "rate": "3360 bit/s", "packet": "84 B"},
-}
 # PIE's 15 ms on user-mode Linux: two ticks of 10 ms, and the one more that a kernel's timer waits so as not to be early
 # (docs/validation/kernel-conformance.md). PIE leaves alone what is less than two of the device's largest frames; here
 # its bytes are counted without the 14 of Ethernet, so that two full packets are less.
 _PIE = {"update": "30 ms", "mean_packet": 1514}
 # Disciplines that have to be asked to mark.
 _ASKED_TO_MARK = ("CoDel", "PIE", "CHOKe")
-
-_BYTES = {"64 MiB": 2**26, "256 KiB": 2**18, "64 KiB": 2**16}
 
 Row = tuple[dict[str, Any], str, str, Number]
 
@@ -93,57 +80,17 @@ def as_on_the_kernel(control: str, queue: str, flows: str, start: int, made: Map
 def red(
     most: int, burst: int, max_p: float, bandwidth: str, limit: str, start: int, made: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a RED of tc's in a simulation; "eightfold" is the limit that its manual advises."""
-    queue = {
-        "kind": "red",
-        "preset": "linux",
-        "limit": f"{8 * most} B" if limit == "eightfold" else limit,
-        "min": "1500 B",
-        "max": f"{most} B",
-        "burst": burst,
-        "mean_packet": 1000,
-        "max_p": max_p,
-        "bandwidth": bandwidth,
-    }
-    return {"bottleneck.queue": queue, "group": _groups(made, 1, start)}
-
-
-@changes("fifo-sim")
-def fifo(flows: str, limit_packets: int, receive_window: str, made: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a FIFO of some length, and senders that a receive window bounds."""
-    groups = _groups(made, int(flows[0]), 1)
-    for group in groups[:2]:
-        group["start"] = _START
-        transport = group["transport"]
-        own = {"preset": transport} if isinstance(transport, str) else transport
-        group["transport"] = own | {"receive_window": f"{_BYTES[receive_window]} B"}
-    queue = {"kind": "droptail", "preset": "linux", "limit": f"{limit_packets} packets"}
-    return {"bottleneck.queue": queue, "group": groups}
+    """Return a RED of tc's in a simulation."""
+    return {"bottleneck.queue": a_red(most, burst, max_p, bandwidth, limit), "group": _groups(made, 1, start)}
 
 
 def _groups(made: Mapping[str, Any], flows: int, start: int) -> list[dict[str, Any]]:
-    """Return both groups as they are on the kernel, and the ping, which there is always one."""
-    control = made["group.background.control"]
-    transport = made.get("group.background.transport", {"preset": "linux"}) | _TICK
-    background = {
-        "control": control,
-        "transport": _OWN_TIMERS[control] if isinstance(control, str) else transport,
-        **({"dscp": made["group.background.dscp"]} if "group.background.dscp" in made else {}),
-    }
-    tcp = {"control": {"kind": "newreno", "preset": "linux"}, "transport": {"preset": "linux", **_TICK}}
-    both = {"tcp": tcp, "background": background}
-    return [
-        *(
-            {"name": name, "flows": flows, "rtt": "30 ms", "start": starts(name, flows, start)} | own
-            for name, own in both.items()
-        ),
-        _PING,
-    ]
+    return all_groups(made, flows, functools.partial(starts, flows=flows, seed=start))
 
 
-def starts(name: str, flows: int, seed: int) -> list[str]:
+def starts(name: str, *, flows: int, seed: int) -> list[str]:
     """Return the start times of a group's flows in a run on the kernel."""
-    group = {"name": name, "flows": flows, "start": _START}
+    group = {"name": name, "flows": flows, "start": START}
     return [f"{1e3 * (start_s or 0.0):.6f} ms" for start_s in moments(group, "start", seed)]
 
 
@@ -154,48 +101,6 @@ def _queue_as_on_the_kernel(queue: Mapping[str, Any]) -> dict[str, Any]:
         packets = int(queue["limit"].removesuffix(" packets"))
         return {"kind": "sfq", "preset": "linux", "perfect": True, "depth": packets, "limit": f"{10 * packets} packets"}
     return {**queue, **_PIE} if queue["kind"] == "pie" else dict(queue)
-
-
-# How long the FIFO was.
-
-
-def _fit(plan: "Plan", dataset: "Dataset") -> fits.Fit:
-    numbers = fits.numbers_for(plan, Path(__file__).with_name("printed.csv"))
-    return fits.of_dataset(plan, dataset, numbers)
-
-
-@measure("fifo", of="fifo-sim")
-def fifo_numbers(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
-    """Yield each number of the FIFO rows, as printed, with 1000 packets and by the best fit."""
-    yield from fits.number_rows(_fit(plan, dataset), {"limit_packets": 1000, "receive_window": "64 MiB"})
-
-
-@measure("fifo-weights", of="fifo-sim")
-def fifo_weights(plan: "Plan", dataset: "Dataset") -> Iterator[fits.Row]:
-    """Yield the weight of each length and window."""
-    yield from fits.weight_rows(_fit(plan, dataset))
-
-
-@claim("fifo", "{setting}: numbers that are explained", name="fifo, {setting}", own=True, tolerance=fits.TOLERANCE)
-def fifo_explained(means: Means) -> Iterator[Outcome]:
-    """Count the numbers that 1000 packets explain, and the best fit."""
-    yield from fits.explained(
-        means,
-        "fifo",
-        "1000 packets are 24 s at this rate, and those that the fit takes are too few for the pings beside TCP-LP.",
-    )
-
-
-@claim("fifo", "weight of the values of {axis}")
-def fifo_determined(means: Means) -> Iterator[Outcome]:
-    """Show which lengths and windows the numbers allow."""
-    yield from fits.determined(means, "fifo")
-
-
-@claim("fifo", "{number}")
-def fifo_each(means: Means) -> Iterator[Outcome]:
-    """Show each number."""
-    yield from fits.each_number(means, "fifo")
 
 
 # What the runs of a cell found together; in a simulation the ping is a flow.
@@ -229,6 +134,19 @@ def _by_cell(plan: "Plan", dataset: "Dataset") -> dict[tuple[tuple[str, Any], ..
     for at, _, groups in by_run(plan, dataset, metrics):
         found.setdefault(tuple((axis, value) for axis, value in at.items() if axis != "start"), []).append(groups)
     return found
+
+
+@measure("internet", of="internet-sim")
+def over_internet(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
+    """Yield TCP's share, and the pings' mean one-way delay less the least: the paper's estimate of queueing."""
+    found: dict[tuple[tuple[str, Any], ...], list[tuple[float, float]]] = {}
+    for at, _, groups in by_run(plan, dataset, ("goodput_mbps", "delay_ms_mean", "delay_ms_min")):
+        tcp, other = (groups[name]["goodput_mbps"] for name in ("tcp", "background"))
+        waited = groups["ping"]["delay_ms_mean"] - groups["ping"]["delay_ms_min"]
+        found.setdefault(tuple(at.items()), []).append((tcp / (tcp + other), waited))
+    for place, runs in found.items():
+        for metric, group, values in zip((SHARE, PING_MS), ("tcp", ""), zip(*runs, strict=True), strict=True):
+            yield dict(place), group, metric, Number.of(values)
 
 
 @measure("red-distance", of="red-sim")
@@ -370,7 +288,8 @@ def _counted(own: list[Pair]) -> str:
 @figure(
     "red",
     "red",
-    "No RED from 1500 B gives what the paper found (star). Each point is a RED: TCP's share beside LEDBAT and TCP-LP",
+    "No RED from 1500 B gives what the paper found (star). Each point is a RED: TCP's share beside LEDBAT and TCP-LP; "
+    "bars on the kernel are 95 % intervals",
 )
 def all_reds(means: Means) -> "Figure":
     """Draw TCP's shares behind every RED."""
@@ -397,7 +316,7 @@ def all_reds(means: Means) -> "Figure":
         axes.set_xlabel("TCP's share beside LEDBAT [%]")
         axes.set_ylabel("TCP's share beside TCP-LP [%]")
 
-    return panels(["1+1 flows behind RED from 1500 B; bars on the kernel are 95 % intervals"], draw, height_in=3.4)
+    return panels(["1+1 flows behind RED from 1500 B"], draw, height_in=3.4)
 
 
 @figure(

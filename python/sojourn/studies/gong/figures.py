@@ -27,6 +27,55 @@ def who_uses_the_link(means: Means) -> "Figure":
     return utilization([one.run(runs=10) for one in shown], list(queues))
 
 
+# What the paper prints at the bars of Fig. 3: how many times shorter the queue is than DropTail's, and the changes of
+# utilization and TCP's share.
+_PRINTED = {
+    "RED": (77, -1.3, -41),
+    "CHOKe": (53, -1.4, -46),
+    "DRR": (22, 0, -44),
+    "SFQ": (14, 0, -45),
+    "CoDel": (40, -0.5, -35),
+    "10 packets": (47, -0.4, -52),
+}
+
+
+@figure(
+    "fig3",
+    "as-fig3",
+    "As the paper draws Fig. 3: AQMs cut the queue and TCP's share, and leave utilization; a DropTail buffer of ten "
+    "packets does the same. Stars are where the numbers that the paper prints, which are against DropTail with 400 "
+    "packets, lead from that bar; bars are 95 % intervals",
+)
+def absolute(means: Means) -> "Figure":
+    """Draw the queue over 400 packets, utilization and TCP's share of every discipline and of the short buffer."""
+    from sojourn.figures import legends
+    from sojourn.figures.style import INK, drawn, family
+
+    metrics = ("bottleneck_queue_packets_mean", "bottleneck_utilization", "share")
+    titles = ("E[Q]/Qmax [%]", "utilization [%]", "TCP's share [%]")
+    names = [*(name for name in _QUEUES if name != "DropTail"), "DropTail", "10 packets"]
+    with drawn(4.6) as drawing:
+        panels = drawing.subplots(3, 1, sharex=True)
+        for row, (axes, metric, title) in enumerate(zip(panels, metrics, titles, strict=True)):
+            whole = means.number("disciplines", metric, "tcp", queue="DropTail", spread="50 ms").mean
+            for position, name in enumerate(names):
+                if name in _QUEUES:
+                    number = means.number("disciplines", metric, "tcp", queue=name, spread="50 ms")
+                else:
+                    number = means.number("buffers", metric, "tcp", packets=10)
+                scale = 100 / 400 if row == 0 else 1
+                axes.bar(position, scale * number.mean, 0.6, yerr=scale * number.half, color=family(row), linewidth=0)
+                if name in _PRINTED:
+                    printed = _PRINTED[name][row]
+                    star = scale * whole / printed if row == 0 else whole + printed
+                    axes.plot(position, star, "*", color=INK, markersize=7, label="" if position else "paper")
+            axes.set_ylabel(title)
+            axes.set_ylim(0, 104)
+        axes.set_xticks(range(len(names)), [*names[:-1], "DropTail,\n10 packets"])
+        legends.below(drawing, *axes.get_legend_handles_labels())
+    return drawing
+
+
 @figure(
     "fig4",
     "as-fig4",
