@@ -272,7 +272,9 @@ def render(found: Mapping[str, Any]) -> list[str]:
             f"""{len(rows)} directions of lines of the population, and of its mobile and satellite lines: systematic
             samples of which every second one was taken; none of them was looked at while `sojourn import` was written.
             The other half was, and showed faults that are mended: downloads taken for uploads, and buffers taken as too
-            short. That the fastest moment of a line whose rate varies was taken for its rate, both halves showed."""
+            short. That the fastest moment of a line whose rate varies was taken for its rate, both halves showed. That
+            a policer was taken for a fast line, this half did (fibre-100-20); how policers are read was found on
+            others, drawn at random, and these two rows are no test of it."""
         ),
         paragraph(
             f"""On each line, one CUBIC transfer of {found["seconds"]} s is captured at the bottleneck. The true rate

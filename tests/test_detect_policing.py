@@ -128,3 +128,45 @@ def test_an_imported_policer_is_in_the_scenario_and_rules_the_shaper(tmp_path: P
     assert float(bottleneck["policer"]["rate"].split()[0]) == pytest.approx(20, rel=0.02)
     assert float(bottleneck["rate"].split()[0]) > 20
     assert what_if(scenario, count=1).rates_mbps["bottleneck"] == pytest.approx(20, rel=0.02)
+
+
+def drawn(random: np.random.Generator, *, is_policed: bool) -> tuple[dict[str, Any], str, str, float]:
+    """Return a link, a control, an RTT, and the rate in Mbit/s of its policer, if any."""
+    rate = float(10 ** random.uniform(0.5, 2))
+    burst_bytes = max(round(random.uniform(0.01, 0.2) * rate * 1e6 / 8), 6 * PACKET_BYTES)
+    link: dict[str, Any] = {"rate": f"{rate * random.uniform(2, 8):.3f} Mbit/s"}
+    if is_policed:
+        link["policer"] = {"rate": f"{rate:.3f} Mbit/s", "burst": f"{burst_bytes} B"}
+    else:
+        link["loss"] = float(10 ** random.uniform(-4, -2))
+    control = str(random.choice(["cubic", "newreno", "bbr", "bbr3"]))
+    return link, control, f"{random.choice([8, 15, 30, 60, 120])} ms", rate
+
+
+@pytest.mark.long
+def test_most_policers_are_found_and_no_losses_by_chance_are_taken_for_one(tmp_path: Path) -> None:
+    """The numbers of docs/guide/detect.md, of captures behind the link."""
+    random = np.random.default_rng(1)
+    errors, by_chance, without = [], 0, 0
+    for number in range(120):
+        is_policed = number % 2 == 0
+        link, control, rtt, rate = drawn(random, is_policed=is_policed)
+        run(link, control, rtt).write_pcaps(tmp_path)
+        streams, notes = read_streams(tmp_path / "bottleneck.pcapng")
+        found = passive(streams, load_model(), notes)
+        if found.policer is None:
+            without += is_policed
+        elif is_policed:
+            errors.append(abs(found.policer.rate_bps / 1e6 / rate - 1))
+        else:
+            by_chance += 1
+    assert by_chance == 0
+    assert (len(errors), without) == (59, 1)
+    assert max(errors) < 0.007
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("rate", "loss"), [(225, 0.006), (73, 0.0035)])
+def test_a_sender_is_fastest_before_a_loss_by_chance_too(rate: int, loss: float, tmp_path: Path) -> None:
+    found = told(run({"rate": f"{rate} Mbit/s", "loss": loss}, "cubic", "60 ms"), tmp_path, at_sender=False)
+    assert found.policer is None

@@ -268,6 +268,12 @@ def test_batches_do_not_depend_on_the_machine(base: Path) -> None:
     assert batch_size(plan_of(base, seeds=2))[1] == 2
 
 
+def test_what_comes_down_counts_in_how_long_a_run_takes() -> None:
+    plan = Plan.of({"base": "gateway-and-modem", "axes": {"access.gateway": [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]}})
+    points, _ = batch_size(plan)
+    assert points < 8, "eight runs of 0.1 s are work for several processors"
+
+
 REFUSED = {
     "an unknown key": ({"axis": {}}, "no key of a sweep is called 'axis'; did you mean 'axes'"),
     "an axis of no key": ({"axes": {"bottleneck.speed": ["1 Mbit/s"]}}, "bottleneck.speed"),

@@ -20,12 +20,15 @@ _MIN_LOSSES, _MIN_MOMENTS, _MOMENT_S = 12, 3, 0.5
 _MIN_BURST_BYTES = 4 * FULL_BYTES
 _AS_GOOD = 0.01
 """Rates at which losses find the queue nearly as full may be the policer's as well."""
-_MEAN, _MEDIAN = 0.55, 0.85
-"""How full the bucket's queue is at losses, at least. Losses by chance have 0.33 in the mean at most, and a capture at
-the sender takes packets for lost that were not."""
+_FULL, _DROPPED = 0.55, 0.1
+"""How full the bucket's queue is at losses in the mean, and which part of what comes is lost where it is as full as at
+the median loss, at least. Policers have 0.6 and 0.29. Losses by chance now and then have 0.8 of the first, since a
+sender is fastest just before it has to slow down, and 0.01 of the second."""
 _PAIRED = 24
 """Losses between which rates are taken: between two at which the bucket was empty, its rate passed."""
 _LEAST_BETWEEN_BYTES = 20 * FULL_BYTES
+_MOST, _COARSE = 10.0, 60
+"""Besides, so many rates from the mean one to this multiple of it: a policer lets pass at least what passed."""
 _AROUND, _STEPS = 12, (2.5e-3, 2.5e-4, 2.5e-5)
 """Around the best rate so many others are tried on both sides, in these parts of it."""
 
@@ -73,14 +76,19 @@ def policer(log: FlowLog, *, is_before: bool) -> Policer | None:
     last = last[last >= 0]
     if len(last) < _MIN_LOSSES or len(np.unique(times[last] // _MOMENT_S)) < _MIN_MOMENTS:
         return None
-    tried = [_tried(times, sizes, last, one) for one in _between(times, sizes, last)]
+    mean = 8 * float(np.sum(sizes)) / float(np.ptp(times))
+    rates = [*_between(times, sizes, last), *np.geomspace(mean, _MOST * mean, _COARSE)]
+    tried = [_tried(times, sizes, last, one) for one in rates]
     for step in _STEPS:
-        _, rate, _ = max(tried, default=(0.0, 0.0, 0.0))
+        _, rate, _ = max(tried)
         tried += [_tried(times, sizes, last, rate * (1 + step * one)) for one in range(-_AROUND, _AROUND + 1)]
     fullness, rate, burst = max(tried)
     as_good = [one for other, one, _ in tried if other >= fullness - _AS_GOOD]
     low, high = min(as_good), max(as_good)
-    if high > ALIKE * low or fullness < _MEAN or np.median(_queue(times, sizes, rate)[last]) < _MEDIAN * burst:
+    queue = _queue(times, sizes, rate)
+    level = np.median(queue[last])
+    lost, passed = np.sum(queue[last] >= level), np.sum(queue >= level)
+    if high > ALIKE * low or fullness < _FULL or lost < _DROPPED * (lost + passed):
         return None
     return Policer(rate, low, high, burst, fullness)
 
