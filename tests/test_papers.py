@@ -299,11 +299,11 @@ def test_the_summary_says_where_the_claim_holds_and_what_does_not() -> None:
     kept = Findings(checks=[Check(**said, agrees=True, held=15, points=15), more])
     lost = Findings(checks=[Check(**said | {"name": "grid, 6"}, agrees=False, note="Open.", held=210, points=215)])
     assert GONG.summary is not None
-    assert "That holds at all 15 points" in GONG.summary({"fig5": kept})
+    assert "The finding holds at all 15 points" in GONG.summary({"fig5": kept})
     text = GONG.summary({"fig5": kept, "table1": lost})
     assert "holds at 225 of 230 points" in text
     assert text.startswith("Behind a plain buffer")
-    assert "That holds" not in GONG.summary({"fig2": Findings()})
+    assert "The finding holds" not in GONG.summary({"fig2": Findings()})
 
 
 def test_items_have_names_of_their_own_and_pictures_are_theirs() -> None:

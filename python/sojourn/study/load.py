@@ -381,7 +381,7 @@ class StudyFolder:
         main = [check for check in everything if check.main]
         if main and any(said):
             held, points = (sum(getattr(check, part) for check in main) for part in ("held", "points"))
-            said.insert(last, f"That holds at {_of(held, points)} that test it.")
+            said.insert(last, f"The finding holds at {_of(held, points)}.")
         return "\n\n".join(filter(None, said))
 
 
