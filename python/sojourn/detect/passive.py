@@ -195,12 +195,14 @@ def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) 
         "isolated": apart,
     }
     evidence = (*largest.limits.sentences(), *_evidence(log, lost, other, found))
-    hindered = _hindrance(largest, log, seen, lost) or _never_full(largest, log)
-    policed = policer(log, is_before=place == BEFORE)
-    if hindered is not None and policed is not None and not _waits(log, seen):
+    too_little = _too_little(largest, log, rate)
+    may_be_policed = too_little is None and not _waits(log, rate, seen.tick_s)
+    policed = policer(log, is_before=place == BEFORE) if may_be_policed else None
+    if policed is not None:
         verdict = f"{policed.sentence()}: packets were lost where its bucket was empty, and none waited"
         found |= {"policer": policed, "line": policed.carries(), "evidence": evidence}
         return Passive(verdict, {**cannot, "queue": "a policer drops what a queue would hold"}, **found)
+    hindered = too_little or _hindrance(largest, log, seen, lost) or _never_full(largest, log)
     if hindered is not None and rate > 0:
         found["line"] = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate))
     if hindered is not None:
@@ -209,11 +211,11 @@ def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) 
     judged = model.judge_download(values_of(streams))
     bucket = sum(judged.names.get(name, 0.0) for name in ("policer", "shaper"))
     if bucket <= 1 - SURE:
-        line, policed = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate)), None
-    elif policed is None:
-        line = Carries(why_not="a token bucket may have let bursts pass")
-    else:
+        line = _carries(_quarters(log, seen.streams, FULL_BYTES * 8 / rate))
+    elif (policed := policer(log, is_before=place == BEFORE)) is not None:
         line = policed.carries()
+    else:
+        line = Carries(why_not="a token bucket may have let bursts pass")
     said = Passive(
         "", cannot, **found, judgement=judged, line=line, policer=policed if judged.best == "policer" else None
     )
@@ -264,9 +266,9 @@ def _notes(stream: Stream) -> list[str]:
     return notes
 
 
-def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> str | None:
-    """Return why no queue can be named, where that is so."""
-    count, seconds, rate = len(log.sent_s), float(np.ptp(log.sent_s)), seen.rate
+def _too_little(stream: Stream, log: FlowLog, rate: float) -> str | None:
+    """Return that too little was captured to say anything of what the stream crossed, where that is so."""
+    count, seconds = len(log.sent_s), float(np.ptp(log.sent_s))
     if count < MIN_PACKETS or seconds < MIN_S or not rate > 0:
         return (
             f"the largest stream has {count} packets in {seconds:.2g} s; "
@@ -274,7 +276,12 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
         )
     if stream.missed > _MAX_MISSED * count:
         return f"the capture missed {stream.missed} of {count} packets"
-    if not _waits(log, seen):
+    return None
+
+
+def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> str | None:
+    """Return why no queue can be named of what was captured, where that is so."""
+    if not _waits(log, seen.rate, seen.tick_s):
         deepest = quantile(waiting(log), 0.999)
         if lost.packets:
             return (
@@ -291,15 +298,15 @@ def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> s
                 f"no queue was seen: no packet waited longer than {deepest * 1e3:.2g} ms, and none was lost or marked; "
                 f"{elsewhere}"
             )
-    change = _change(log, seen.streams, FULL_BYTES * 8 / rate)
+    change = _change(log, seen.streams, FULL_BYTES * 8 / seen.rate)
     if change > _MAX_CHANGE:
         return f"the rate of the path changed during the download, by a factor of {change:.1f}"
     return None
 
 
-def _waits(log: FlowLog, seen: _Looked) -> bool:
-    """Return whether packets waited longer than the clocks and the packets before them explain."""
-    least = max(_MIN_QUEUE_S, _MIN_QUEUE_PACKETS * FULL_BYTES * 8 / seen.rate, _MIN_TICKS * seen.tick_s)
+def _waits(log: FlowLog, rate: float, tick_s: float) -> bool:
+    """Return whether packets waited longer than the clocks and the packets before them explain; `rate` is in bit/s."""
+    least = max(_MIN_QUEUE_S, _MIN_QUEUE_PACKETS * FULL_BYTES * 8 / rate, _MIN_TICKS * tick_s)
     return quantile(waiting(log), 0.999) >= least
 
 

@@ -22,8 +22,8 @@ _AS_GOOD = 0.01
 """Rates at which losses find the queue nearly as full may be the policer's as well."""
 _FULL, _DROPPED = 0.55, 0.1
 """How full the bucket's queue is at losses in the mean, and which part of what comes is lost where it is as full as at
-the median loss, at least. Policers have 0.6 and 0.29. Losses by chance now and then have 0.8 of the first, since a
-sender is fastest just before it has to slow down, and 0.01 of the second."""
+the median loss, at least. Losses by chance may reach the first, since a sender is fastest just before it has to slow
+down; their part of what comes stays near their probability."""
 _PAIRED = 24
 """Losses between which rates are taken: between two at which the bucket was empty, its rate passed."""
 _LEAST_BETWEEN_BYTES = 20 * FULL_BYTES

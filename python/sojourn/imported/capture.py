@@ -161,7 +161,8 @@ def _queue(found: Passive, held_ms: float | None) -> dict[str, Any]:
     judged = found.judgement
     lost = found.lost > 0
     if judged is None or found.policer is not None:
-        taken = {"queue_source": f"taken as a FIFO: {found.cannot.get('queue', found.verdict)}"}
+        why = "a policer drops what it would hold" if found.policer is not None else found.cannot.get("queue")
+        taken = {"queue_source": f"taken as a FIFO: {why or found.verdict}"}
         if held_ms is None:
             return taken
         most = (_FULL if lost else _ROOM) * held_ms
